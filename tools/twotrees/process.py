@@ -5,6 +5,7 @@ Measured runs have their own room (`runs/execute.py`); this is for the short hel
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -95,7 +96,5 @@ def run(
 
 
 def _kill_group(pid: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

@@ -1,0 +1,32 @@
+"""What is measured and how: the typed study, composed by Hydra from `conf/` and validated before anything runs."""
+
+from twotrees.study.compose import compose, toolkit_root
+from twotrees.study.model import (
+    Backend,
+    CampaignConfig,
+    HostPolicy,
+    Parity,
+    Protocol,
+    Scale,
+    Scripts,
+    Seeds,
+    Study,
+    Threads,
+    TreeSource,
+)
+
+__all__ = [
+    "Backend",
+    "CampaignConfig",
+    "HostPolicy",
+    "Parity",
+    "Protocol",
+    "Scale",
+    "Scripts",
+    "Seeds",
+    "Study",
+    "Threads",
+    "TreeSource",
+    "compose",
+    "toolkit_root",
+]
