@@ -1,0 +1,160 @@
+"""The plan: which runs, in which order, from which seeds. Written and hashed before the first run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from twotrees.digest import sha256_json
+from twotrees.study import CampaignConfig, Protocol
+
+SCHEMA = "twotrees-plan-v1"
+Mode = Literal["parity", "phase", "terms"]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One process of the matrix.
+
+    Attributes:
+        run: Position in the plan, from 1.
+        arm: Whose tree it steps.
+        mode: `parity` (records outputs), `phase` (no probes) or `terms` (every term wrapped).
+        repeat: How many runs of this arm and mode stand before it, plus 1.
+    """
+
+    run: int
+    arm: str
+    mode: Mode
+    repeat: int
+
+
+def matrix(arms: Sequence[str], protocol: Protocol, order_seed: int, *, with_parity: bool) -> tuple[PlannedRun, ...]:
+    """The runs in planned order.
+
+    Parity runs come first: arms that compute different things are found before an hour is spent on timing them, and
+    they fill the kernel caches. Then by arm, as published, or balanced: in each repeat every arm runs once, in an order
+    drawn so that each arm leads equally often (as far as the number of repeats divides).
+    """
+    slots: list[tuple[str, Mode]] = [(arm, "parity") for arm in arms] if with_parity else []
+    counts: dict[Mode, int] = {"phase": protocol.phase_runs, "terms": protocol.terms_runs}
+    if protocol.order == "by-arm":
+        slots += [(arm, mode) for arm in arms for mode, count in counts.items() for _ in range(count)]
+    else:
+        draw = random.Random(order_seed)
+        for mode, count in counts.items():
+            slots += [(arm, mode) for order in balanced_orders(arms, count, draw) for arm in order]
+    seen: dict[tuple[str, Mode], int] = {}
+    runs = []
+    for index, slot in enumerate(slots, start=1):
+        seen[slot] = seen.get(slot, 0) + 1
+        runs.append(PlannedRun(index, *slot, seen[slot]))
+    return tuple(runs)
+
+
+def balanced_orders(arms: Sequence[str], repeats: int, draw: random.Random) -> list[list[str]]:
+    """For each repeat an order of all arms; which arm leads is itself balanced, then shuffled."""
+    leaders: list[str] = []
+    while len(leaders) < repeats:
+        leaders += draw.sample(list(arms), len(arms))
+    leaders = leaders[:repeats]
+    draw.shuffle(leaders)
+    orders = []
+    for leader in leaders:
+        followers = [arm for arm in arms if arm != leader]
+        draw.shuffle(followers)
+        orders.append([leader, *followers])
+    return orders
+
+
+def plan_data(
+    config: CampaignConfig,
+    runs: Sequence[PlannedRun],
+    *,
+    arms: Sequence[Mapping[str, Any]],
+    scripts: Mapping[str, str],
+    pins: Mapping[str, Any],
+    device: str,
+    threads: Mapping[str, Any],
+    labels: Sequence[str],
+    replicates: str | None,
+    created: str,
+) -> dict[str, Any]:
+    """The plan as data, in the layout that the bundle documents.
+
+    Args:
+        config: The typed campaign.
+        runs: The matrix.
+        arms: For each arm its name, commit, tree id and source.
+        scripts: File name to SHA-256 of the measured child and the aggregator.
+        pins: Lock identity and the hash of CHECKSUMS.
+        device: The device that ``auto`` came to.
+        threads: The thread counts that ``auto`` came to.
+        labels: What a reader must know about the circumstances (drift allowed, a dirty tree, …).
+        replicates: Root of the bundle that this campaign replicates.
+        created: UTC time, ISO 8601.
+    """
+    protocol = config.protocol
+    plan: dict[str, Any] = {
+        "schema": SCHEMA,
+        "study": config.study.name,
+        "title": config.study.title,
+        "backend": config.backend.name,
+        "device": device,
+        "host_cache": config.backend.host_cache,
+        "threads": dict(threads),
+        "protocol": {
+            "name": protocol.name,
+            "order": protocol.order,
+            "phase_runs": protocol.phase_runs,
+            "terms_runs": protocol.terms_runs,
+            "parity_steps": protocol.parity.steps,
+            "timeout_s": protocol.timeout_s,
+            "on_failure": protocol.on_failure,
+        },
+        "scale": {
+            "name": config.scale.name,
+            "num_envs": config.scale.num_envs,
+            "warmup": config.scale.warmup,
+            "measure": config.scale.measure,
+        },
+        "seeds": {"action": config.seeds.action, "env": config.seeds.env, "order": config.seeds.order},
+        "arms": [dict(arm) for arm in arms],
+        "matrix": [asdict(run) for run in runs],
+        "command": list(config.study.command),
+        "instrument": list(config.study.instrument),
+        "parity": list(config.study.parity),
+        "options": dict(config.study.options),
+        "backend_options": dict(config.backend.options),
+        "prepare": [list(command) for command in config.study.prepare],
+        "statistics": {
+            "confidence": protocol.confidence,
+            "delta": protocol.delta,
+            "tolerance": asdict(config.backend.tolerance),
+            "phase_value": "median of the steps, then median of the runs",
+            "term_value": "mean of the calls, then median of the runs",
+        },
+        "exclusions": [],
+        "scripts": dict(scripts),
+        "pins": dict(pins),
+        "labels": list(labels),
+        "replicates": replicates,
+        "created": created,
+    }
+    plan["study_root"] = study_root(plan)
+    return plan
+
+
+def study_root(plan: Mapping[str, Any]) -> str:
+    """What makes two campaigns runs of one study: equal content, command, workload and statistics.
+
+    Commits, locks, hosts, devices and dates are left out on purpose: the same trees under another commit id are the
+    same code, and where the rest differs is what a comparison has to tell.
+    """
+    parts = ("study", "backend", "scale", "command", "instrument", "options", "backend_options", "scripts")
+    same: dict[str, Any] = {key: plan[key] for key in parts}
+    same["seeds"] = {key: plan["seeds"][key] for key in ("action", "env")}
+    same["arms"] = [{"name": arm["name"], "tree": arm["tree"]} for arm in plan["arms"]]
+    return sha256_json(same)
