@@ -1,0 +1,123 @@
+"""The tree as a bundle carries it: `data/trees/ARM.json`, and the diff of a tree that was measured dirty on request."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from twotrees.trees import git, imports, lfs, local
+from twotrees.trees.findings import Finding
+from twotrees.trees.scanning import scan
+from twotrees.trees.tree import DIRTY_LABEL, Tree
+
+SCHEMA = "twotrees-tree-v1"
+
+
+def labels(tree: Tree) -> tuple[str, ...]:
+    """Everything that a report has to say about the tree beside its commit."""
+    return (*tree.labels, DIRTY_LABEL) if tree.edits else tree.labels
+
+
+def describe(
+    tree: Tree, imported: Sequence[Mapping[str, Any]] = (), findings: Sequence[Finding] | None = None
+) -> dict[str, Any]:
+    """The record of a tree, without any absolute path of this machine.
+
+    Args:
+        tree: The tree, still on disk.
+        imported: What the measured children reported, from all runs of the arm.
+        findings: What was found; by default a fresh :func:`twotrees.trees.scan.scan`.
+    """
+    found = scan(tree) if findings is None else findings
+    blobs = tree.blobs()
+    pointers = lfs.unfetched(tree)
+    return {
+        "schema": SCHEMA,
+        "arm": tree.arm,
+        "kind": tree.kind,
+        "source": dict(tree.source),
+        "commit": tree.commit,
+        "tree": tree.tree_id,
+        "labels": list(labels(tree)),
+        "notes": list(tree.notes),
+        "files": len(blobs),
+        "submodules": [{"path": item.path, "url": item.url, "commit": item.commit} for item in tree.submodules],
+        "lfs": [
+            {"path": name, "sha256": pointer.sha256, "size": pointer.size, "fetched": False}
+            for name, pointer in sorted(pointers.items())
+        ],
+        "extension_modules": [
+            {"path": item.path, "sha256": item.line.rpartition(" ")[2]}
+            for item in found
+            if item.kind == "extension-module"
+        ],
+        "edits": dict(tree.edits),
+        "imported": _imported(tree, imported, blobs),
+        "findings": [
+            {"kind": item.kind, "path": item.path, "line": item.line, "weight": item.weight} for item in found
+        ],
+    }
+
+
+def _imported(tree: Tree, reported: Sequence[Mapping[str, Any]], blobs: Mapping[str, str]) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for line in reported:
+        module = imports.imported(line)
+        name = imports.inside(tree, module.path) if module.path else None
+        row = {
+            "module": module.module,
+            "path": f"(outside)/{Path(module.path).name}" if name is None else name,
+            "sha256": module.sha256,
+            "blob": module.blob,
+            "commit_blob": blobs.get(name) if name is not None else None,
+        }
+        rows[(module.module, str(row["path"]), module.blob)] = row
+    return [rows[key] for key in sorted(rows)]
+
+
+def diff(tree: Tree) -> str:
+    """How the files on disk differ from the commit, as a patch; untracked files are in it, ignored ones are not.
+
+    The comparison goes through an index and an object store of its own: flags in the tree's index do not hide
+    anything, and nothing is written into its repository.
+
+    Raises:
+        UsageError: the files cannot be read.
+    """
+    what = f"the diff of arm {tree.arm} cannot be made"
+    objects = Path(
+        git.ask(["rev-parse", "--git-path", "objects"], what=what, git_dir=tree.git_dir, cwd=tree.path).decode().strip()
+    )
+    with tempfile.TemporaryDirectory(prefix="twotrees-diff-") as scratch:
+        env = git.content_environment(
+            {
+                "GIT_INDEX_FILE": str(Path(scratch) / "index"),
+                "GIT_OBJECT_DIRECTORY": str(Path(scratch) / "objects"),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((tree.path / objects).absolute()),
+                "GIT_WORK_TREE": str(tree.path),
+            }
+        )
+        (Path(scratch) / "objects").mkdir()
+        git.ask(["read-tree", tree.commit], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env)
+        git.ask(
+            ["add", "--all", "."], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env, timeout_s=git.CHECKOUT_S
+        )
+        arguments = [
+            "diff",
+            "--cached",
+            "--binary",
+            "--full-index",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-renames",
+        ]
+        patch = git.ask([*arguments, tree.commit], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env)
+    return patch.decode("utf-8", "replace")
+
+
+def edited(tree: Tree) -> Mapping[str, str]:
+    """Every file that now makes the tree dirty: path -> blob id on disk, "" if deleted."""
+    return local.edits(tree)
