@@ -26,19 +26,22 @@ class Private:
 
     Attributes:
         root: Holds the rest.
+        cache_root: Holds the tuner's cache instead, where that is shared between arms.
     """
 
     root: Path
+    cache_root: Path | None = None
 
     @property
     def cache(self) -> Path:
         """XDG_CACHE_HOME: where a start-up tuner keeps what it decided."""
-        return self.root / "xdg-cache"
+        return (self.cache_root or self.root) / "xdg-cache"
 
     def make(self) -> None:
         """Creates the folders, empty where they do not exist yet."""
-        for name in ("home", "xdg-cache", "xdg-config", "xdg-data", "xdg-state", "tmp", "bytecode", "numba", "warp"):
+        for name in ("home", "xdg-config", "xdg-data", "xdg-state", "tmp", "bytecode", "numba", "warp"):
             (self.root / name).mkdir(parents=True, exist_ok=True)
+        self.cache.mkdir(parents=True, exist_ok=True)
 
     def restore_cache(self, snapshot: Path) -> None:
         """Makes the tuner's cache a copy of *snapshot* again, whatever the last run wrote there."""

@@ -1,6 +1,6 @@
 """What is measured and how: the typed study, composed by Hydra from `conf/` and validated before anything runs."""
 
-from twotrees.study.compose import compose, toolkit_root
+from twotrees.study.compose import compose, toolkit_root, typed
 from twotrees.study.model import (
     Backend,
     CampaignConfig,
@@ -12,6 +12,7 @@ from twotrees.study.model import (
     Seeds,
     Study,
     Threads,
+    Tolerance,
     TreeSource,
 )
 
@@ -26,7 +27,9 @@ __all__ = [
     "Seeds",
     "Study",
     "Threads",
+    "Tolerance",
     "TreeSource",
     "compose",
     "toolkit_root",
+    "typed",
 ]

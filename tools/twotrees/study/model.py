@@ -82,6 +82,7 @@ class Study:
         instrument: What a terms run adds to it.
         parity: What a parity run adds to it, `{trace}` being the file it writes; empty when the script cannot.
         prepare: Commands run once in each tree before the first run, recorded like runs.
+        options: What the subject is told as ``--option KEY=VALUE``; `{device}` and `{physics_threads}` are filled in.
         pass_env: Names of environment variables that a run may see; all others are scrubbed and listed.
     """
 
@@ -95,6 +96,7 @@ class Study:
     instrument: tuple[str, ...] = ("--instrument",)
     parity: tuple[str, ...] = ("--parity", "{trace}")
     prepare: tuple[tuple[str, ...], ...] = ()
+    options: dict[str, str] = Field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
 
 
@@ -116,24 +118,34 @@ class Backend:
         name: `mujoco` or `mjwarp`.
         device: `cpu`, `auto`, or `cuda:N`.
         threads: Thread counts.
-        host_cache: What a start-up tuner finds in its on-disk cache: nothing (`private`: empty for each arm),
-            one copy of this user's own (`frozen`), or one folder for all arms (`shared`).
-        options: Passed to the subject as ``--option KEY=VALUE``.
+        host_cache: What a start-up tuner finds in its on-disk cache: in every run of every arm the state that the
+            baseline's first run left (`frozen`), a folder for each arm that starts empty (`private`), or one folder
+            for all arms (`shared`).
+        tolerance: What parity allows on this backend.
+        options: Passed to the subject as ``--option KEY=VALUE``, beside the study's own.
     """
 
     name: Literal["mujoco", "mjwarp"]
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda:\d+)$")]
     threads: Threads
-    host_cache: Literal["private", "frozen", "shared"]
+    host_cache: Literal["frozen", "private", "shared"]
+    tolerance: Tolerance
     options: dict[str, str | int | float | bool]
 
 
 @dataclass(frozen=True, config=STRICT)
+class Tolerance:
+    """How far one output of two arms may lie apart: ``|a - b| <= absolute + relative * |a|``."""
+
+    absolute: Annotated[float, Field(ge=0)]
+    relative: Annotated[float, Field(ge=0)]
+
+
+@dataclass(frozen=True, config=STRICT)
 class Parity:
-    """How long and how wide the runs are that compare what the arms compute."""
+    """The runs that compare what the arms compute: one for each arm, over this many steps from equal seeds."""
 
     steps: Count
-    num_envs: Count
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -165,13 +177,23 @@ class Protocol:
 
 @dataclass(frozen=True, config=STRICT)
 class Scale:
-    """Environments, warm-up and measured steps; `envs_of` is the choice for each backend."""
+    """Environments, warm-up and measured steps.
+
+    Attributes:
+        name: `quick`, `paper`, …
+        envs_of: The number of environments for each backend.
+        num_envs: The one that applies.
+        warmup: Steps before the window.
+        measure: Steps in the window.
+        guess_s: A first guess of one run's seconds, for the progress estimate until a run has been seen.
+    """
 
     name: Name
     envs_of: dict[str, Count]
     num_envs: Count
     warmup: Annotated[int, Field(ge=0)]
     measure: Count
+    guess_s: Count
 
 
 @dataclass(frozen=True, config=STRICT)
