@@ -1,0 +1,1 @@
+"""The task's terms, grouped by kind: plain functions of the environment, and the motion command they read."""
