@@ -1,0 +1,5 @@
+"""Room of the report, the last one: a campaign's data folder in; what people look at and other tools read out.
+
+`facts` reads the folder once; `terminal`, `markdown`, `html` and `index` only lay out; `exports/` holds one file per
+foreign format.
+"""
