@@ -1,0 +1,1 @@
+"""A tiny manager-based environment: point bodies pulled about by actions, tracked, rewarded and reset."""
