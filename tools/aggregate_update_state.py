@@ -124,13 +124,12 @@ def read_campaign(data: Path, add: Summation) -> Campaign:
     plan = read_json(data / "plan.json")
     if not isinstance(plan, dict) or not plan.get("arms") or not isinstance(plan.get("matrix"), list):
         raise Refused(f"{data / 'plan.json'}: not a plan: arms and matrix are needed", 5)
-    files = sorted((data / "runs").glob("*.json"))
-    attempts = sorted((dict(read_json(path)) for path in files), key=attempt_number)
+    attempts = sorted(map(read_attempt, (data / "runs").glob("*.json")), key=lambda one: int(one["attempt"]))
     excluded = {item["run"] if isinstance(item, dict) else int(item) for item in plan.get("exclusions", [])}
     usable = {item["run"]: item for item in _whole_rounds(attempts) if item["status"] == "ok"}
     runs, missing, invalid, notes = [], [], [], []
     for planned in plan["matrix"]:
-        name = f"run {planned['run']} ({planned['arm']} {planned['mode']} {planned.get('repeat', '')})"
+        name = f"run {planned['run']} ({planned['arm']} {planned['mode']})"
         if planned["run"] in excluded:
             notes.append(f"{name} was excluded by the plan, before the first run")
             continue
@@ -141,14 +140,16 @@ def read_campaign(data: Path, add: Summation) -> Campaign:
                 f"{name}: {tried[-1]['status']}: {tried[-1].get('reason', '')}" if tried else f"{name}: none"
             )
             continue
-        fault = fault_of(item["result"], plan.get("scale", {}), item["mode"])
+        try:
+            fault = fault_of(item["result"], plan.get("scale", {}), item["mode"])
+            if not fault:
+                repeat = int(item.get("round") or item.get("repeat") or 0)
+                result = blocks_as_timing(item, plan)
+                runs.append(Run(item["attempt"], item["run"], item["arm"], item["mode"], repeat, item, result))
+        except (KeyError, TypeError, ValueError, AttributeError) as shape:
+            fault = f"not in the documented shape: {shape!r}"
         if fault:
             invalid.append(f"{name}, attempt {item['attempt']}: {fault}")
-            continue
-        repeat = int(item.get("round") or item.get("repeat") or 0)
-        runs.append(
-            Run(item["attempt"], item["run"], item["arm"], item["mode"], repeat, item, blocks_as_timing(item, plan))
-        )
     if not runs:
         raise Refused(f"{data / 'runs'}: no usable run: {'; '.join(missing + invalid) or 'the matrix is empty'}", 4)
     digests = {one.get("environment", {}).get(when, "") for one in attempts for when in ("before", "after")}
@@ -166,21 +167,29 @@ def read_campaign(data: Path, add: Summation) -> Campaign:
     )
 
 
-def attempt_number(item: Json) -> int:
-    """The place of an attempt in the campaign."""
-    return int(item["attempt"])
+def read_attempt(path: Path) -> Json:
+    """One run file; it may be of any status, but must say whose it is."""
+    item = read_json(path)
+    needed = {"attempt", "run", "arm", "mode", "status", "result"}
+    if not isinstance(item, dict) or needed - item.keys():
+        raise Refused(f"{path}: not a run file: {', '.join(sorted(needed))} are needed", 5)
+    return item
 
 
 def _whole_rounds(attempts: Sequence[Json]) -> list[Json]:
-    """Lockstep workers count only together: drops those whose round (same `pool`) lost another worker."""
-    broken = {
-        (item.get("round"), item.get("pool"))
-        for item in attempts
-        if item["mode"] == "lockstep" and item["status"] != "ok"
-    }
-    return [
-        item for item in attempts if item["mode"] != "lockstep" or (item.get("round"), item.get("pool")) not in broken
-    ]
+    """Lockstep workers count only together: drops those whose round lost another worker.
+
+    A round that is tried again has new attempts of every arm: an arm's second attempt begins the next try.
+    """
+    tries: dict[Any, list[list[Json]]] = {}
+    for item in attempts:
+        lockstep = item["mode"] == "lockstep"
+        of_round = tries.setdefault((item.get("round") or item.get("repeat")) if lockstep else (item["attempt"],), [[]])
+        if any(other["arm"] == item["arm"] for other in of_round[-1]):
+            of_round.append([])
+        of_round[-1].append(item)
+    whole = [one for of_round in tries.values() for one in of_round if all(item["status"] == "ok" for item in one)]
+    return sorted(chain(*whole), key=lambda item: int(item["attempt"]))
 
 
 # ------------------------------------------------------------------------------------------- samples and summaries
@@ -188,11 +197,8 @@ def _whole_rounds(attempts: Sequence[Json]) -> list[Json]:
 
 def to_ms(series: Json) -> list[float]:
     """A sample series in milliseconds; integer nanoseconds are divided exactly as the child divided them."""
-    return (
-        [value / 1.0e6 for value in series["values"]]
-        if series["unit"] == "ns"
-        else [float(v) for v in series["values"]]
-    )
+    divisor = 1.0e6 if series["unit"] == "ns" else 1.0
+    return [value / divisor for value in series["values"]]
 
 
 def pairwise_sum(values: Sequence[float]) -> float:
@@ -293,7 +299,8 @@ def fault_of(result: Json | None, scale: Json, mode: str) -> str:
                 return f"{name}: a summary is zero or negative"
         elif numbers and min(numbers) < 0:
             return f"{name}: a summary is negative"
-    if (measured := result["timing"]["update_state_ms"]["count"]) != scale.get("measure", measured):
+    measured = result["timing"].get("update_state_ms", {}).get("count")
+    if measured is not None and measured != scale.get("measure", measured):
         return f"{measured} steps where {scale['measure']} were planned"
     term_samples = {name: phases["step"] for name, phases in ours.get("term_samples", {}).items()}
     for name, one in [*samples.items(), *term_samples.items()]:
@@ -625,7 +632,7 @@ class Metric:
     def value(self, run: Run) -> float | None:
         """The number of one run that goes into medians over runs."""
         summary = self.summary(run.result)
-        return None if summary is None else float(summary[self.statistic])
+        return None if summary is None or summary.get(self.statistic) is None else float(summary[self.statistic])
 
 
 def phase_summary(result: Json, name: str) -> Json | None:
@@ -684,6 +691,11 @@ def metrics_of(campaign: Campaign) -> list[Metric]:
         phases.update(dict.fromkeys(name for name in named if name.endswith("_ms")))
         terms.update(dict.fromkeys(run.result.get("terms", {})))
     made = [Metric(n, "phase", mode, "median_ms", partial(phase_summary, name=n)) for n in phases]
+    made += [
+        Metric(f"{n}@p95", "quantile", mode, "p95_ms", partial(phase_summary, name=n))
+        for n in PUBLISHED_PHASES[:2]
+        if n in phases
+    ]
     made += [Metric(f"term:{n}", "term", "terms", "mean_ms", partial(term_summary, name=n)) for n in terms]
     if terms:
         for name, value in aggregates(campaign.add).items():
@@ -702,7 +714,7 @@ def metric_table(campaign: Campaign, metric: Metric) -> Json:
             continue
         middle = {
             key: float(median(numbers))
-            for key in ("median_ms", "mean_ms")
+            for key in ("median_ms", "mean_ms", "p95_ms")
             if (numbers := [summary[key] for _, summary in runs if summary[key] is not None])
         }
         lines = [
@@ -762,21 +774,23 @@ def order_allowance(campaign: Campaign, metric: Metric, before: list[Run], after
 
 def estimate(campaign: Campaign, metric: Metric, before: list[Run], after: list[Run]) -> LogRatio | None:
     """The log-ratio by the plan's protocol: pairs where runs were paired in the order, else independent runs."""
-    confidence = campaign.setting("confidence", DEFAULT_CONFIDENCE)
+    # Under a sequential rule each look has an interval of this higher level, so that looking often costs no coverage.
+    confidence = campaign.setting("look_confidence", campaign.setting("confidence", DEFAULT_CONFIDENCE))
     protocol = campaign.plan.get("protocol", {})
     partners = {run.repeat: run for run in after}
     pairs = [(run, partners[run.repeat]) for run in before if run.repeat in partners]
     values = [[metric.value(run) for run in runs] for runs in (before, after)]
     if any(value is None or value <= 0.0 for arm in values for value in arm):
         return None
-    if metric.mode == "lockstep":
+    if metric.mode == "lockstep" and metric.kind == "phase":
         found = [round_log_ratio(a, b, metric.name, campaign) for a, b in pairs]
         logs = [ratio for ratio in found if ratio is not None]
         return paired(logs, confidence, "lockstep rounds") if logs else None
-    if not pairs or (protocol.get("order") != "balanced" and protocol.get("name") != "interleaved"):
+    in_pairs = metric.mode == "lockstep" or "balanced" in protocol.values() or "interleaved" in protocol.values()
+    if not pairs or not in_pairs:
         return welch([v for v in values[0] if v], [v for v in values[1] if v], confidence)
     logs = [math.log(metric.value(b) or 1.0) - math.log(metric.value(a) or 1.0) for a, b in pairs]
-    return paired(logs, confidence, "pairs of runs")
+    return paired(logs, confidence, "lockstep rounds" if metric.mode == "lockstep" else "pairs of runs")
 
 
 def effects_of(campaign: Campaign, metrics: Sequence[Metric], tables: Mapping[str, Json], valid: bool) -> list[Json]:
@@ -808,7 +822,7 @@ def effect_line(
     numbers = change(table[baseline]["value_ms"], table[arm]["value_ms"])
     point = numbers["after_ms"] / numbers["before_ms"] if numbers["before_ms"] else None
     low = high = None
-    if ratio is not None and metric.mode == "lockstep":
+    if ratio is not None and ratio.method.startswith(("Hodges", "t on")):
         point = math.exp(ratio.center)
     if ratio is not None and ratio.low is not None and ratio.high is not None:
         low, high = math.exp(ratio.low), math.exp(ratio.high)
@@ -893,7 +907,8 @@ def disjoint_parts(result: Json, add: Summation) -> dict[str, float]:
     for part, usual in hosts.items():
         host = recorded.get(f"{REFRESH}/{part}", usual)
         if host is not None:
-            parts[line_of.get(host, "other_terms")] -= parts[f"refresh_{part}"]
+            outer = "observation_compute" if host.startswith("obs/") else line_of.get(host, "other_terms")
+            parts[outer] -= parts[f"refresh_{part}"]
     return parts
 
 
@@ -991,7 +1006,12 @@ def validity_of(campaign: Campaign) -> list[Json]:
     bad = [*campaign.missing, *campaign.invalid]
     row("runs", not bad, True, "; ".join(bad) or f"all {len(runs)} planned runs are usable")
     count = len(campaign.digests)
-    row("environment", count == 1, count > 0, f"{count} digests of installed distributions, before and after every run")
+    row(
+        "environment",
+        count == 1,
+        count > 0,
+        _count(count, "digest") + " of installed distributions, before and after every attempt",
+    )
     row("instrumentation", *_instrumentation(runs))
     for name, key in (("scale", "scale"), ("seeds", "seeds")):
         wanted = plan.get(key, {})
@@ -1005,9 +1025,10 @@ def validity_of(campaign: Campaign) -> list[Json]:
         ]
         row(name, not odd, True, "; ".join(odd) or "as planned")
     row("provenance", *_provenance(runs))
-    row("variables", *agreement((label(run), _variables(run)) for run in runs))
+    row("variables", *agreement((label(run), _neutral(run.facts.get("env"), run.arm)) for run in runs))
     row("config", *_config(runs, plan))
-    row("decisions", *agreement((label(run), ours(run, "decisions")) for run in runs))
+    timed = [run for run in runs if run.mode in TIMED_MODES]
+    row("decisions", *agreement((label(run), _decisions(run)) for run in timed))
     modes = sorted({run.mode for run in runs})
     works = [agreement((label(r), _workload(r)) for r in runs if r.mode == mode) for mode in modes]
     resets = [_resets([r for r in runs if r.mode == mode]) for mode in modes]
@@ -1019,6 +1040,10 @@ def validity_of(campaign: Campaign) -> list[Json]:
     parity = campaign.parity
     row("parity", parity is None or bool(parity.get("ok")), parity is not None, _parity(parity))
     return rows
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _instrumentation(runs: Sequence[Run]) -> tuple[bool, bool, str]:
@@ -1042,18 +1067,23 @@ def _provenance(runs: Sequence[Run]) -> tuple[bool, bool, str]:
     return True, bool(files), f"{len(files)} files imported from inside the trees, each of one content per arm"
 
 
-def _variables(run: Run) -> Json | None:
-    """The run's environment variables with the arm's own name taken out of the paths."""
-    variables = run.facts.get("env")
-    if not variables:
-        return None
-    arm = re.compile(rf"(?<![A-Za-z0-9]){re.escape(run.arm)}(?![A-Za-z0-9])")
-    return {name: arm.sub("${ARM}", str(value)) for name, value in variables.items()}
+def _neutral(value: Any, arm: str) -> Any:
+    """Data with the arm's own name taken out of its texts: paths differ by it, and should differ by nothing else."""
+    name = re.compile(rf"(?<![A-Za-z0-9]){re.escape(arm)}(?![A-Za-z0-9])")
+    return None if not value else json.loads(name.sub("${ARM}", json.dumps(value)))
+
+
+def _decisions(run: Run) -> Json | None:
+    """What start-up tuners decided; how they came to it (cache hit or miss) is not a decision."""
+    decided = run.result.get("twotrees", {}).get("decisions") or {}
+    return {name: value for name, value in decided.items() if not name.endswith("_cache")} or None
 
 
 def _config(runs: Sequence[Run], plan: Json) -> tuple[bool, bool, str]:
     declared = [key for one in [plan, *plan["arms"]] for key in one.get("declared_differences", [])]
-    configs = [(f"run {run.run} ({run.arm})", run.result.get("twotrees", {}).get("config")) for run in runs]
+    configs = [
+        (f"run {run.run} ({run.arm})", _neutral(run.result.get("twotrees", {}).get("config"), run.arm)) for run in runs
+    ]
     known = [(name, flat(config)) for name, config in configs if config is not None]
     if not known:
         return agreement((f"run {run.run}", run.result.get("twotrees", {}).get("config_sha256")) for run in runs)
