@@ -1,0 +1,234 @@
+"""Before the first run: pins, host, trees, device, and the plan. Everything that can refuse a campaign is here."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from twotrees import host, pins, process, trees
+from twotrees.campaign.model import Campaign
+from twotrees.digest import sha256_file
+from twotrees.errors import PinsDiffer, RunFailed, UsageError
+from twotrees.runs import devices, journal, matrix, surroundings
+from twotrees.runs.command import Command
+from twotrees.runs.plan import matrix as planned_matrix
+from twotrees.runs.plan import plan_data
+from twotrees.runs.work import write_json
+from twotrees.study import CampaignConfig
+
+
+def interpreter(config: CampaignConfig, base: Path) -> Path:
+    """The measured environment's interpreter; never resolved through links, or it would leave its environment.
+
+    Raises:
+        UsageError: the study names one that is not there.
+    """
+    if config.study.environment == "toolkit":
+        return Path(sys.executable)
+    path = base / config.study.environment
+    if not path.is_file():
+        raise UsageError(
+            "no such interpreter",
+            file=path,
+            key="study.environment",
+            mend="build the environment first, then give the path of its python",
+        )
+    return path
+
+
+def checked(campaign: Campaign) -> list[str]:
+    """Checks the pins; a difference refuses the campaign, or with ``allow_drift`` becomes its label.
+
+    Raises:
+        PinsDiffer: the first difference, and how many there are.
+    """
+    config = campaign.config
+    with campaign.step("check"):
+        own = config.study.environment != "toolkit"
+        findings = [] if own else list(pins.check(campaign.toolkit).findings)
+        pinned = config.study.scripts.profiler_sha256
+        profiler = campaign.script("profiler")
+        if pinned is not None and sha256_file(profiler) != pinned:
+            mend = "take the published file, or pin this one: study.scripts.profiler_sha256"
+            raise PinsDiffer(f"its SHA-256 is not the pinned {pinned}", file=profiler, mend=mend)
+    if not findings:
+        return ["the study's own environment, not pinned by this toolkit"] if own else []
+    for finding in findings[:20]:
+        campaign.console.print(f"check: {finding}", style="yellow", highlight=False)
+    if not config.allow_drift:
+        first = findings[0]
+        more = f" (and {len(findings) - 1} more differences)" if len(findings) > 1 else ""
+        raise PinsDiffer(
+            f"{first.what}{more}",
+            file=first.file,
+            mend=f"{first.mend}; or run with --allow-drift, which labels the bundle",
+        )
+    return [f"drift allowed: {len(findings)} differences to the pins, the first: {findings[0]}"]
+
+
+def fingerprinted(campaign: Campaign, when: str) -> dict[str, Any]:
+    """Records the host; a host that is not quiet is told, or with ``host=strict`` refused.
+
+    Raises:
+        PinsDiffer: the host is not quiet and the policy is strict.
+    """
+    policy = campaign.config.host
+    with campaign.step(f"host {when}"):
+        fingerprint = host.fingerprint(identify=policy.identify, repo=campaign.base)
+        write_json(campaign.work.data / "host" / f"{when}.json", fingerprint)
+    if when == "before":
+        findings = host.findings(fingerprint)
+        for finding in findings:
+            campaign.console.print(f"host: {finding.sentence}", style="yellow", highlight=False)
+        if findings and policy.strict:
+            raise PinsDiffer(findings[0].sentence, file="host", mend="quieten the host, or run with host=default")
+    return fingerprint
+
+
+def checked_out(campaign: Campaign, cleanup: ExitStack) -> dict[str, trees.Tree]:
+    """Makes every arm's tree and looks through it.
+
+    Raises:
+        PinsDiffer: a tree is not what its commit says, or holds what would falsify a run.
+    """
+    made: dict[str, trees.Tree] = {}
+    with campaign.step("trees"):
+        for arm in campaign.config.study.arms:
+            source = campaign.config.study.trees[arm]
+            tree = trees.make(
+                source,
+                arm,
+                campaign.work.root,
+                base=campaign.base,
+                allow_dirty=campaign.config.allow_dirty,
+                say=campaign.console.print,
+            )
+            cleanup.callback(trees.remove, tree)
+            made[arm] = tree
+            trees.refuse(arm, trees.scan(tree))
+    return made
+
+
+def planned(
+    campaign: Campaign, made: Mapping[str, trees.Tree], labels: Sequence[str]
+) -> tuple[dict[str, matrix.Arm], dict[str, Any]]:
+    """What each arm's runs are given, and the plan as data."""
+    config, work = campaign.config, campaign.work
+    threads = surroundings.resolved_threads(config.backend.threads, host.usable_cores())
+    surround: dict[str, dict[str, str]] = {}
+    for arm in config.study.arms:
+        private = work.private(arm)
+        private.make()
+        surround[arm] = surroundings.variables(
+            made[arm].path, shared_cache(campaign, arm), campaign.python, threads, config.study.pass_env
+        )
+    first = config.study.arms[0]
+    device = devices.settled(config.backend, campaign.python, surround[first])
+    profiler, aggregator = pinned_copies(campaign)
+    arms = {}
+    for arm, tree in made.items():
+        command = Command(config, campaign.python, profiler, tree.path, device, threads)
+        arms[arm] = matrix.Arm(
+            name=arm,
+            env=surround[arm],
+            scrubbed=surroundings.scrubbed(surround[arm]),
+            private=shared_cache(campaign, arm),
+            argv=command.argv,
+            imported_wrong=provenance_of(tree, allow_dirty=config.allow_dirty),
+        )
+    runs = planned_matrix(config.study.arms, config.protocol, config.seeds.order, with_parity=bool(config.study.parity))
+    plan = plan_data(
+        config,
+        runs,
+        arms=[
+            {"name": arm, "commit": tree.commit, "tree": tree.tree_id, "source": dict(tree.source)}
+            for arm, tree in made.items()
+        ],
+        scripts={path.name: sha256_file(path) for path in (profiler, aggregator)},
+        pins=pins.summary(campaign.toolkit),
+        device=device,
+        threads=threads,
+        labels=labels,
+        replicates=campaign.replicates,
+        created=journal.utc_now(),
+    )
+    return arms, plan
+
+
+def shared_cache(campaign: Campaign, arm: str) -> surroundings.Private:
+    """An arm's private folders; with ``host_cache=shared`` the tuner's cache is one folder for all arms."""
+    private = campaign.work.private(arm)
+    if campaign.config.backend.host_cache != "shared":
+        return private
+    return surroundings.Private(private.root, cache_root=campaign.work.root / "private" / "shared")
+
+
+def pinned_copies(campaign: Campaign) -> tuple[Path, Path]:
+    """Copies of the two scripts in the work folder: an edit during the campaign cannot reach a run."""
+    copies = []
+    for name in ("profiler", "aggregator"):
+        source = campaign.script(name)
+        copy = campaign.work.root / "scripts" / source.name
+        if not copy.exists():
+            shutil.copyfile(source, copy)
+        copies.append(copy)
+    return copies[0], copies[1]
+
+
+def provenance_of(tree: trees.Tree, *, allow_dirty: bool) -> Callable[[Sequence[Mapping[str, Any]]], list[str]]:
+    """Tells of each imported file that is not the commit's; a tree that is measured dirty on request may differ."""
+
+    def wrong(imported: Sequence[Mapping[str, Any]]) -> list[str]:
+        findings = trees.provenance(tree, imported)
+        return [finding.line for finding in findings if finding.refuses and not allow_dirty]
+
+    return wrong
+
+
+def same_scripts(campaign: Campaign, plan: Mapping[str, Any]) -> None:
+    """Refuses to go on with other scripts than those of the plan.
+
+    Raises:
+        PinsDiffer: a script's SHA-256 is another.
+    """
+    for path in pinned_copies(campaign):
+        if plan["scripts"].get(path.name) != sha256_file(path):
+            raise PinsDiffer("is not the script that the plan pins", file=path, mend="start a new campaign")
+
+
+def same_trees(plan: Mapping[str, Any], made: Mapping[str, trees.Tree]) -> None:
+    """Refuses to go on with other trees than those of the plan.
+
+    Raises:
+        PinsDiffer: an arm's tree is another.
+    """
+    for arm in plan["arms"]:
+        if made[arm["name"]].tree_id != arm["tree"]:
+            raise PinsDiffer(
+                f"its tree is now {made[arm['name']].tree_id}, the plan says {arm['tree']}",
+                file=arm["name"],
+                mend="start a new campaign",
+            )
+
+
+def prepare(
+    campaign: Campaign, made: Mapping[str, trees.Tree], arms: Mapping[str, matrix.Arm], log: journal.Journal
+) -> None:
+    """Runs the study's preparing commands once in each tree.
+
+    Raises:
+        RunFailed: one of them failed.
+    """
+    for words in campaign.config.study.prepare:
+        for arm, tree in made.items():
+            argv = [word.format(python=campaign.python, tree=tree.path, arm=arm) for word in words]
+            done = process.run(
+                argv, cwd=tree.path, env=arms[arm].env, timeout_s=float(campaign.config.protocol.timeout_s)
+            )
+            log.append("prepare", arm=arm, argv=campaign.roots.symbolic(argv), exit=done.exit)
+            if not done.ok:
+                raise RunFailed(done.complaint, file=argv[0], key=f"study.prepare ({arm})", mend="mend it and resume")
