@@ -167,7 +167,8 @@ def told(bundle: Path, console: Console) -> int:
 
 def plan(args: argparse.Namespace, console: Console) -> int:
     """The dry run."""
-    from twotrees import dry_run, strict_json
+    from twotrees import strict_json
+    from twotrees.campaign import dry_run
     from twotrees.study import compose
 
     conf = own_conf(args)
@@ -183,14 +184,15 @@ def plan(args: argparse.Namespace, console: Console) -> int:
 
 def calibrate(args: argparse.Namespace, console: Console) -> int:
     """A against A."""
-    from twotrees import calibration, campaign
+    from twotrees import campaign
+    from twotrees.campaign import control
     from twotrees.study import compose
 
     conf = own_conf(args)
-    config, composed = compose(flags(args), own_conf=conf)
-    control, control_data = calibration.against_itself(config, composed)
-    bundle = campaign.begin(control, control_data, console, base=base_of(conf), extra_labels=[calibration.LABEL])
-    calibration.keep(bundle, console)
+    _, composed = compose(flags(args), own_conf=conf)
+    config, against_itself = control.against_itself(composed)
+    bundle = campaign.begin(config, against_itself, console, base=base_of(conf), extra_labels=[control.LABEL])
+    control.keep(bundle, config, console)
     return told(bundle, console)
 
 
@@ -234,7 +236,7 @@ def clean(args: argparse.Namespace, console: Console) -> int:
 
 def check(args: argparse.Namespace, console: Console) -> int:
     """Prints every difference to the pins."""
-    from twotrees import checking
+    from twotrees.campaign import check as checking
     from twotrees.study import compose
 
     conf = own_conf(args)
@@ -320,7 +322,7 @@ def report(args: argparse.Namespace, console: Console) -> int:
 
 def pins(args: argparse.Namespace, console: Console) -> int:
     """Writes commit ids and CHECKSUMS anew."""
-    from twotrees import checking
+    from twotrees.campaign import check as checking
 
     return checking.write(console)
 

@@ -20,7 +20,7 @@ from twotrees.bundle.keys import find_key
 from twotrees.bundle.seal import seal
 from twotrees.bundle.sign import sign
 from twotrees.bundle.verify import verify
-from twotrees.campaign import after, before, trust
+from twotrees.campaign import after, before, control, trust
 from twotrees.campaign.model import Campaign
 from twotrees.digest import sha256_file
 from twotrees.errors import EXIT_GOOD, RunFailed
@@ -64,7 +64,7 @@ def begin(
         fingerprint = before.fingerprinted(campaign, "before")
         made = before.checked_out(campaign, cleanup)
         labels += [f"{tree.arm}: {label}" for tree in made.values() for label in tree.labels]
-        arms, plan = before.planned(campaign, made, labels)
+        arms, plan = before.planned(campaign, made, labels, control.kept(config, fingerprint))
         write_json(work.config, campaign.saved())
         write_json(work.plan, plan)
         log, _ = journal.read(work.journal)
@@ -113,7 +113,7 @@ def finish(
     plan: Mapping[str, Any],
     made: Mapping[str, trees.Tree],
     arms: Mapping[str, matrix.Arm],
-    fingerprint: Mapping[str, Any],
+    fingerprint: dict[str, Any],
     results: Path,
 ) -> Path:
     """From a written plan to a verified bundle: what beginning and resuming have in common."""

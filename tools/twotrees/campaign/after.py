@@ -34,7 +34,7 @@ def describe_trees(campaign: Campaign, made: Mapping[str, trees.Tree], records: 
     data = campaign.work.data
     for arm, tree in made.items():
         results = [r["result"] for r in records if r["arm"] == arm and r["status"] == "ok"]
-        evidence = next((result["twotrees"] for result in results if "twotrees" in result), {})
+        evidence: dict[str, Any] = next((result["twotrees"] for result in results if "twotrees" in result), {})
         write_json(data / "trees" / f"{arm}.json", trees.describe(tree, evidence.get("provenance", [])))
         if evidence.get("config") is not None:
             text = yaml.safe_dump(evidence["config"], sort_keys=True, allow_unicode=True)

@@ -114,7 +114,10 @@ def checked_out(campaign: Campaign, cleanup: ExitStack) -> dict[str, trees.Tree]
 
 
 def planned(
-    campaign: Campaign, made: Mapping[str, trees.Tree], labels: Sequence[str]
+    campaign: Campaign,
+    made: Mapping[str, trees.Tree],
+    labels: Sequence[str],
+    known_control: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, matrix.Arm], dict[str, Any]]:
     """What each arm's runs are given, and the plan as data."""
     config, work = campaign.config, campaign.work
@@ -153,6 +156,7 @@ def planned(
         device=device,
         threads=threads,
         labels=labels,
+        control=known_control,
         replicates=campaign.replicates,
         created=journal.utc_now(),
     )

@@ -79,6 +79,7 @@ def plan_data(
     device: str,
     threads: Mapping[str, Any],
     labels: Sequence[str],
+    control: Mapping[str, Any] | None,
     replicates: str | None,
     created: str,
 ) -> dict[str, Any]:
@@ -93,6 +94,7 @@ def plan_data(
         device: The device that ``auto`` came to.
         threads: The thread counts that ``auto`` came to.
         labels: What a reader must know about the circumstances (drift allowed, a dirty tree, …).
+        control: What A against A showed on this host, or None when it was never calibrated.
         replicates: Root of the bundle that this campaign replicates.
         created: UTC time, ISO 8601.
     """
@@ -140,6 +142,7 @@ def plan_data(
         "scripts": dict(scripts),
         "pins": dict(pins),
         "labels": list(labels),
+        "control": None if control is None else dict(control),
         "replicates": replicates,
         "created": created,
     }

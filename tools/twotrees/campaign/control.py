@@ -34,10 +34,12 @@ def against_itself(composed: Mapping[str, Any]) -> tuple[CampaignConfig, dict[st
     return typed(data), data
 
 
-def place(config: CampaignConfig, host_digest: str) -> Path:
-    """Where the control for such a campaign on this host is kept."""
+def place(config: CampaignConfig, fingerprint: Mapping[str, Any]) -> Path:
+    """Where the control for such a campaign on the host of *fingerprint* is kept."""
+    facets = fingerprint["facets"]
     same = {
-        "host": host_digest,
+        "host": facets.get("identity", {}),
+        "processor": facets.get("processor", {}).get("model_name"),
         "study": config.study.name,
         "backend": config.backend.name,
         "protocol": config.protocol.name,
@@ -46,16 +48,16 @@ def place(config: CampaignConfig, host_digest: str) -> Path:
     return platformdirs.user_state_path("twotrees") / "controls" / f"{sha256_json(same)[:32]}.json"
 
 
-def kept(config: CampaignConfig, host_digest: str) -> dict[str, Any] | None:
+def kept(config: CampaignConfig, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
     """The control that applies to a campaign, or None when this host was never calibrated for it."""
     try:
-        control = strict_json.read(place(config, host_digest))
+        control = strict_json.read(place(config, fingerprint))
     except TwotreesError:
         return None
     return control if isinstance(control, dict) and control.get("schema") == SCHEMA else None
 
 
-def keep(bundle: Path, config: CampaignConfig, host_digest: str, console: Console) -> None:
+def keep(bundle: Path, config: CampaignConfig, console: Console) -> None:
     """Keeps what an A/A bundle shows, and tells it."""
     aggregate = strict_json.read(bundle / "data" / "aggregate.json")
     plan = strict_json.read(bundle / "data" / "plan.json")
@@ -64,7 +66,7 @@ def keep(bundle: Path, config: CampaignConfig, host_digest: str, console: Consol
         for effect in aggregate["twotrees"]["effects"]
         if effect["kind"] == "phase" and effect["ratio"] is not None
     }
-    path = place(config, host_digest)
+    path = place(config, strict_json.read(bundle / "data" / "host" / "before.json"))
     path.parent.mkdir(parents=True, exist_ok=True)
     root = sha256_file(bundle / "tagmanifest-sha256.txt")
     write_json(path, {"schema": SCHEMA, "root": root, "created": plan["created"], "metrics": effects})
