@@ -1,7 +1,7 @@
 """The types of a campaign's configuration: what `conf/` may say, and nothing else.
 
 In: plain data composed by Hydra. Out: frozen dataclasses. Types, ranges and unknown keys are pydantic's work; what only
-this project can know (a study's arms have trees, a command's placeholders exist) is checked in `validate`.
+this project can know (a study's arms have trees, a command's placeholders exist) is checked in `faults`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-STRICT = ConfigDict(extra="forbid", strict=True)
+STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+# Every number ends up in canonical JSON, which holds no integer beyond this (RFC 8785).
+LARGEST = 2**53 - 1
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=LARGEST)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST)]
 Threadcount = Literal["auto"] | Count
 
 # What a study's command line may be made of; `{options}` stands for as many tokens as there are options.
@@ -24,6 +28,11 @@ PLACEHOLDERS = frozenset(
     {"python", "profiler", "tree", "arm", "backend", "num_envs", "warmup", "measure"}
     | {"action_seed", "env_seed", "options", "out"}
 )
+OPTION_PLACEHOLDERS = frozenset({"device", "physics_threads"})
+PREPARE_PLACEHOLDERS = frozenset({"python", "tree", "arm"})
+
+# Dictionaries in which a study may have keys of its own; an override adds one with a leading plus.
+OPEN_KEYS = ("study.trees", "study.options", "backend.options", "scale.envs_of")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -167,7 +176,7 @@ class Protocol:
     name: Name
     order: Literal["by-arm", "balanced"]
     phase_runs: Count
-    terms_runs: Annotated[int, Field(ge=0)]
+    terms_runs: Annotated[int, Field(ge=0, le=LARGEST)]
     parity: Parity
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     delta: Annotated[float, Field(gt=0, lt=1)]
@@ -191,7 +200,7 @@ class Scale:
     name: Name
     envs_of: dict[str, Count]
     num_envs: Count
-    warmup: Annotated[int, Field(ge=0)]
+    warmup: Annotated[int, Field(ge=0, le=LARGEST)]
     measure: Count
     guess_s: Count
 
@@ -200,9 +209,9 @@ class Scale:
 class Seeds:
     """Seeds of the random actions, of the environment, and of the order of runs."""
 
-    action: Annotated[int, Field(ge=0)]
-    env: Annotated[int, Field(ge=0)]
-    order: Annotated[int, Field(ge=0)]
+    action: Seed
+    env: Seed
+    order: Seed
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -225,7 +234,7 @@ class CampaignConfig:
     scale: Scale
     host: HostPolicy
     seeds: Seeds
-    results: str
+    results: Annotated[str, Field(min_length=1)]
     allow_drift: bool
     allow_dirty: bool
 
@@ -243,13 +252,42 @@ def faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
         missing = missing_field(source)
         if missing:
             yield f"study.trees.{arm}.{missing}", f"a tree of kind {source.kind!r} needs it", "set it"
-    for token in (*study.command, *study.instrument, *study.parity):
-        for _, field, _, _ in string.Formatter().parse(token):
-            if field is not None and field not in PLACEHOLDERS | {"trace"}:
-                known = ", ".join(sorted(PLACEHOLDERS))
-                yield "study.command", f"unknown placeholder {{{field}}}", f"use one of: {known}"
-    if "{out}" not in study.command:
-        yield "study.command", "no token is {out}, so that no result could be read", "add the flag that takes it"
+    yield from placeholder_faults(study)
+    if not any("{out}" in token for token in study.command):
+        yield "study.command", "no token holds {out}, so that no result could be read", "add the flag that takes it"
+    if study.parity and not any("{trace}" in token for token in study.parity):
+        yield (
+            "study.parity",
+            "no token holds {trace}, so that no outputs could be compared",
+            "add it, or leave it empty",
+        )
+
+
+def placeholder_faults(study: Study) -> Iterator[tuple[str, str, str]]:
+    """Every placeholder that nothing fills in, in every list of tokens of *study*."""
+    checked = [
+        *(("study.command", token, PLACEHOLDERS | {"trace"}) for token in study.command),
+        *(("study.instrument", token, PLACEHOLDERS | {"trace"}) for token in study.instrument),
+        *(("study.parity", token, PLACEHOLDERS | {"trace"}) for token in study.parity),
+        *((f"study.options.{name}", value, OPTION_PLACEHOLDERS) for name, value in study.options.items()),
+        *(("study.prepare", token, PREPARE_PLACEHOLDERS) for tokens in study.prepare for token in tokens),
+    ]
+    for key, token, known in checked:
+        try:
+            parts = [(field, spec) for _, field, spec, _ in string.Formatter().parse(token) if field is not None]
+        except ValueError:
+            yield key, f"{token!r} has a brace that is neither opened nor closed", "write {{ or }} for a plain brace"
+            continue
+        for field, spec in parts:
+            if field not in known or spec:
+                yield key, f"unknown placeholder {{{field}{':' if spec else ''}{spec}}}", f"use one of: {listed(known)}"
+            elif field == "options" and token != "{options}":
+                yield key, "{options} must be a token of its own: it stands for several", "write it alone"
+
+
+def listed(names: frozenset[str]) -> str:
+    """Names in order, for a message."""
+    return ", ".join(sorted(names))
 
 
 def missing_field(source: TreeSource) -> str | None:
