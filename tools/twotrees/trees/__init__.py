@@ -12,7 +12,7 @@ from twotrees.trees.registry import clean, leftovers
 from twotrees.trees.scanning import scan
 from twotrees.trees.sources import SourceLike
 from twotrees.trees.tree import Submodule, Tree
-from twotrees.trees.worktree import Commitment, make, remove, resolve
+from twotrees.trees.worktree import Commitment, as_dirty, make, prepared, remove, resolve
 
 __all__ = [
     "Commitment",
@@ -20,6 +20,7 @@ __all__ = [
     "SourceLike",
     "Submodule",
     "Tree",
+    "as_dirty",
     "changed",
     "clean",
     "describe",
@@ -27,6 +28,7 @@ __all__ = [
     "labels",
     "leftovers",
     "make",
+    "prepared",
     "provenance",
     "refuse",
     "remove",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from twotrees import digest
-from twotrees.errors import UsageError
+from twotrees.errors import TwotreesError, UsageError
 from twotrees.process import Finished
 from twotrees.trees import cache, git, throwaway
 from twotrees.trees.sources import FULL_COMMIT, GitSource
@@ -24,8 +24,7 @@ _REFUSED_BY_ID = re.compile(
     r"not our ref|unadvertised object|couldn't find remote ref|could not parse commit|did not send all necessary",
     re.IGNORECASE,
 )
-_SPARING = (
-    "--filter=blob:none",
+_QUIETLY = (
     "--no-tags",
     "--no-auto-maintenance",
     "--no-write-fetch-head",
@@ -98,14 +97,14 @@ def _initialise(clone: Clone) -> None:
     scratch = clone.git_dir.with_name(f"{clone.git_dir.name}.new")
     shutil.rmtree(scratch, ignore_errors=True)
     throwaway.initialise(scratch)
-    settings = {
-        "remote.origin.url": clone.url,
+    settings = {"remote.origin.url": clone.url}
+    blobless = {
         "remote.origin.promisor": "true",
         "remote.origin.partialclonefilter": "blob:none",
         "core.repositoryFormatVersion": "1",
         "extensions.partialClone": "origin",
     }
-    for key, value in settings.items():
+    for key, value in (settings | (blobless if git.can_be_blobless() else {})).items():
         git.ask(["config", key, value], what="the clone cannot be set up", git_dir=scratch)
     scratch.rename(clone.git_dir)
 
@@ -123,6 +122,7 @@ def resolve(clone: Clone, wanted: str) -> Resolved:
         UsageError: there is no such commit, or it cannot be fetched; the line says how to get it.
     """
     with cache.locked(clone.git_dir):
+        throwaway.break_stale_locks(clone.git_dir)
         if clone.local:
             resolved = _resolve_local(clone, wanted)
         elif FULL_COMMIT.fullmatch(wanted):
@@ -134,8 +134,9 @@ def resolve(clone: Clone, wanted: str) -> Resolved:
 
 
 def _fetch(clone: Clone, *what: str, stdin: bytes = b"") -> Finished:
+    sparing = ["--filter=blob:none"] if git.can_be_blobless() else []
     return git.call(
-        ["fetch", *_SPARING, *what],
+        ["fetch", *_QUIETLY, *sparing, *what],
         git_dir=clone.git_dir,
         env=clone.environment,
         stdin=stdin,
@@ -253,10 +254,15 @@ def _names(clone: Clone) -> dict[str, str]:
 
 
 def _resolve_name(clone: Clone, wanted: str) -> Resolved:
-    before = _names(clone)
-    _fetch_names(clone)
-    after = _names(clone)
     name = re.sub(r"^(refs/)?(heads|tags|remotes/origin)/|^origin/", "", wanted)
+    before = _names(clone)
+    last = next((before[ref] for ref in (_HEADS + name, _TAGS + name) if ref in before), None)
+    try:
+        _fetch_names(clone)
+    except TwotreesError as fault:
+        mend = fault.mend if last is None else f"or pin {last}, which {name} was when last seen here"
+        raise UsageError(fault.what, key="commit", mend=mend) from None
+    after = _names(clone)
     holders = [ref for ref in (_HEADS + name, _TAGS + name) if ref in after]
     if len(holders) == 2 and after[holders[0]] != after[holders[1]]:
         raise UsageError(
@@ -268,12 +274,11 @@ def _resolve_name(clone: Clone, wanted: str) -> Resolved:
         return Resolved(after[holders[-1]], _remarks_on_name(clone, holders[-1], before, after))
     if _ABBREVIATION.fullmatch(wanted):
         return _resolve_abbreviation(clone, wanted)
-    gone = next((before[ref] for ref in (_HEADS + name, _TAGS + name) if ref in before), None)
-    if gone is not None:
+    if last is not None:
         raise UsageError(
             f"{name} is gone from {clone.shown} (renamed or deleted)",
             key="commit",
-            mend=f"it was {gone} when last seen here: give that",
+            mend=f"it was {last} when last seen here: give that",
         )
     raise UsageError(
         f"{clone.shown} has no branch, tag or commit {wanted}{_nearest(name, [_short(ref) for ref in after])}",
@@ -320,7 +325,7 @@ def fetch_blobs(clone: Clone, commit: str) -> None:
         if not missing:
             return
         done = git.call(
-            ["-c", "fetch.negotiationAlgorithm=noop", "fetch", *_SPARING, "--stdin", "origin"],
+            ["-c", "fetch.negotiationAlgorithm=noop", "fetch", *_QUIETLY, "--filter=blob:none", "--stdin", "origin"],
             git_dir=clone.git_dir,
             env=clone.environment,
             stdin="".join(f"{name}\n" for name in missing).encode(),

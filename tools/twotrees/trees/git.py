@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from twotrees.errors import TwotreesError, UsageError
 
 SERVED_CONFIG = Path(__file__).with_name("served.gitconfig")
 MINIMUM_VERSION = (2, 32)  # the first that honours GIT_CONFIG_GLOBAL
+# The first patch of each old line that honours GIT_NO_LAZY_FETCH; every version from 2.45 on does.
+NO_LAZY_FETCH = {(2, 39): 4, (2, 40): 2, (2, 41): 1, (2, 42): 2, (2, 43): 4, (2, 44): 1}
 QUICK_S = 120.0
 CHECKOUT_S = 900.0
 TRANSPORT_S = 3600.0
@@ -98,6 +101,9 @@ def _inherited() -> dict[str, str]:
         "GCM_INTERACTIVE": "never",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_REPLACE_OBJECTS": "1",
+        # What is missing is fetched in one request, or it is an error. Fetching it by and by would also never end
+        # where a blobless clone meets a shallow server: each fetch would start another for the same missing parent.
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_ADVICE": "0",
     }
 
@@ -119,7 +125,6 @@ def content_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": str(SERVED_CONFIG),
         "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_NO_LAZY_FETCH": "1",
         "GIT_ALLOW_PROTOCOL": "none",
         "GIT_LFS_SKIP_SMUDGE": "1",
     }
@@ -128,7 +133,7 @@ def content_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 def local_environment() -> dict[str, str]:
     """The environment for fetching from a repository on this machine, also one that another user owns."""
-    return content_environment({"GIT_ALLOW_PROTOCOL": "file", "GIT_NO_LAZY_FETCH": "0"})
+    return content_environment({"GIT_ALLOW_PROTOCOL": "file"})
 
 
 def remote_environment() -> dict[str, str]:
@@ -149,24 +154,32 @@ def _user_setting(key: str) -> str:
 
 
 @functools.cache
-def _demand_git(program: str | None) -> None:
+def _version(program: str | None) -> tuple[int, int, int]:
     if program is None:
         raise UsageError("git is not installed", mend="install git 2.32 or newer: trees are git worktrees")
     answer = process.run([program, "version"], timeout_s=QUICK_S)
-    found = re.search(r"(\d+)\.(\d+)", answer.text)
+    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", answer.text)
     if not answer.ok or found is None:
         raise UsageError(f"git does not run: {answer.complaint}", mend="install git 2.32 or newer")
-    if (int(found[1]), int(found[2])) < MINIMUM_VERSION:
+    version = (int(found[1]), int(found[2]), int(found[3] or 0))
+    if version[:2] < MINIMUM_VERSION:
         raise UsageError(f"{answer.text} is too old", mend="install git 2.32 or newer")
+    return version
 
 
-def demand_git() -> None:
-    """Makes sure that a usable git is on PATH.
+def version() -> tuple[int, int, int]:
+    """The version of the git on PATH.
 
     Raises:
         UsageError: there is none, or it is older than 2.32.
     """
-    _demand_git(shutil.which("git"))
+    return _version(shutil.which("git"))
+
+
+def can_be_blobless() -> bool:
+    """Whether this git can be kept from fetching missing objects one by one, without which no clone is blobless."""
+    found = version()
+    return found >= (2, 45, 0) or found[2] >= NO_LAZY_FETCH.get(found[:2], sys.maxsize)
 
 
 def call(
@@ -191,7 +204,7 @@ def call(
     Raises:
         UsageError: no usable git.
     """
-    demand_git()
+    version()
     place = [] if git_dir is None else [f"--git-dir={git_dir}"]
     return process.run(
         ["git", *place, *arguments],
@@ -238,7 +251,7 @@ def fault(done: process.Finished, what: str) -> TwotreesError:
     text = done.stderr.decode("utf-8", "replace")
     if _SPACE.search(text):
         return UsageError(
-            f"{what}: no space left on the disk", mend="free some space, or set XDG_CACHE_HOME to a larger disk"
+            f"{what}: no space left on the disk", mend="free some on the disks of the cache and of the work folder"
         )
     return UsageError(f"{what}: {reason(done)}")
 

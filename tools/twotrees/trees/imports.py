@@ -6,6 +6,7 @@ editable install, nor an edit after the checkout, nor a flag in git's index lets
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,24 @@ def _judge(tree: Tree, module: Imported, blobs: Mapping[str, str]) -> Iterator[F
             "bytecode", name, f"module {module.module} was imported from bytecode without source: {name}", REFUSE
         )
         return
+    if (link := _foreign_link(tree, module.path, blobs)) is not None:
+        line = f"module {module.module} was imported through the link {link}, which is not in commit {tree.commit}"
+        yield Finding("untracked", link, line, REFUSE)
+        return
     yield from _content(tree, module, name, blobs)
+
+
+def _foreign_link(tree: Tree, path: str, blobs: Mapping[str, str]) -> str | None:
+    """The first link on the way to an imported file that the commit does not have: it decides which file that is."""
+    named = Path(os.path.normpath(tree.path / path))
+    if not named.is_relative_to(tree.path):
+        return None
+    way = named.relative_to(tree.path)
+    for step in reversed([way, *way.parents]):
+        name = step.as_posix()
+        if (tree.path / step).is_symlink() and blobs.get(name) != compare.blob_on_disk(tree.path / step):
+            return name
+    return None
 
 
 def _content(tree: Tree, module: Imported, name: str, blobs: Mapping[str, str]) -> Iterator[Finding]:
@@ -88,6 +106,12 @@ def _content(tree: Tree, module: Imported, name: str, blobs: Mapping[str, str]) 
             yield Finding("changed", name, line, REFUSE)
         else:
             yield Finding("dirty", name, f"{name} is measured as edited, not as in commit {tree.commit}", NOTE)
+        return
+    if name in tree.prepared and name not in blobs:
+        if module.blob == tree.prepared[name]:
+            yield Finding("prepared", name, f"{name} was made by the study's prepare commands, not by the commit", NOTE)
+        else:
+            yield Finding("changed", name, f"{name} changed after the study's prepare commands made it", REFUSE)
         return
     if name not in blobs:
         line = f"{name} was imported ({module.module}) but is not in commit {tree.commit}: untracked file"

@@ -74,20 +74,23 @@ def _checked_out(folder: Path, git_dir: Path, commit: str, prefix: str) -> list[
     return found
 
 
+def importable_extras(tree: Tree, *, ignored: bool) -> dict[str, str]:
+    """The untracked files that could be imported -> blob id on disk."""
+    if not (tree.path / ".git").exists():
+        return {}
+    exclude = [] if ignored else ["--exclude-standard"]
+    listing = git.call(["ls-files", "--others", *exclude, "-z"], cwd=tree.path)
+    names = (raw.decode("utf-8", "surrogateescape") for raw in listing.stdout.split(b"\0")[:-1])
+    return {name: compare.blob_on_disk(tree.path / name) or "" for name in names if name.endswith(IMPORTABLE)}
+
+
 def edits(tree: Tree) -> Mapping[str, str]:
     """What makes a local tree dirty: tracked files that differ, and untracked, unignored ones that could be imported.
 
     Returns:
         Path -> blob id on disk, "" if deleted.
     """
-    found = compare.changed(tree)
-    if (tree.path / ".git").exists():
-        listing = git.call(["ls-files", "--others", "--exclude-standard", "-z"], cwd=tree.path)
-        for raw in listing.stdout.split(b"\0")[:-1]:
-            name = raw.decode("utf-8", "surrogateescape")
-            if name.endswith(IMPORTABLE):
-                found[name] = compare.blob_on_disk(tree.path / name) or ""
-    return dict(sorted(found.items()))
+    return dict(sorted((importable_extras(tree, ignored=False) | compare.changed(tree)).items()))
 
 
 def listed(names: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from twotrees.trees import git, imports, lfs, local
+from twotrees.trees import git, imports, lfs
 from twotrees.trees.findings import Finding
 from twotrees.trees.scanning import scan
 from twotrees.trees.tree import DIRTY_LABEL, Tree
@@ -54,6 +54,7 @@ def describe(
             if item.kind == "extension-module"
         ],
         "edits": dict(tree.edits),
+        "prepared": dict(tree.prepared),
         "imported": _imported(tree, imported, blobs),
         "findings": [
             {"kind": item.kind, "path": item.path, "line": item.line, "weight": item.weight} for item in found
@@ -116,8 +117,3 @@ def diff(tree: Tree) -> str:
         ]
         patch = git.ask([*arguments, tree.commit], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env)
     return patch.decode("utf-8", "replace")
-
-
-def edited(tree: Tree) -> Mapping[str, str]:
-    """Every file that now makes the tree dirty: path -> blob id on disk, "" if deleted."""
-    return local.edits(tree)

@@ -140,7 +140,7 @@ def clean() -> tuple[Entry, ...]:
         UsageError: something cannot be removed.
     """
     found = leftovers()
-    for entry in found:
+    for entry in sorted(found, key=lambda entry: len(entry.path.parts), reverse=True):
         discard(entry)
         with contextlib.suppress(OSError):  # the campaign's folder of trees, once the last of them is gone
             entry.path.parent.rmdir()

@@ -70,7 +70,7 @@ def _links(tree: Tree, files: tuple[str, ...]) -> Iterator[Finding]:
     for name in files:
         path = tree.path / name
         if path.is_symlink() and not path.resolve().is_relative_to(top):
-            yield Finding("link-outside", name, f"link leaves the tree: {name} -> {path.readlink()}", REFUSE)
+            yield Finding("link-outside", name, f"link leaves the tree: {name} -> {path.readlink()}", NOTE)
 
 
 def _colliding(tree: Tree) -> Iterator[Finding]:

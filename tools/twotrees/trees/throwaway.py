@@ -113,6 +113,12 @@ def initialise(place: Path) -> None:
     git.ask(arguments, what=f"{place.name} cannot be made in the cache")
 
 
+def break_stale_locks(git_dir: Path) -> None:
+    """Removes git's own lock files, which a killed git leaves; to be called under the lock of :mod:`cache` only."""
+    for lock in [*git_dir.glob("*.lock"), *(git_dir / "refs").rglob("*.lock")]:
+        lock.unlink(missing_ok=True)
+
+
 def keep(git_dir: Path, commit: str) -> None:
     """Gives *commit* a reference of its own, so that no later fetch or clean-up loses it."""
     what = f"commit {commit} cannot be kept in the cache"
@@ -135,17 +141,18 @@ def commit_files(git_dir: Path, files: Mapping[str, Path]) -> str:
     what = "the tree cannot be written into the cache"
     names = sorted(files)
     listing = b"".join(os.fsencode(files[name].absolute()) + b"\n" for name in names)
-    blobs = git.ask(
-        ["hash-object", "-w", "--no-filters", "--stdin-paths"],
-        what=what,
-        git_dir=git_dir,
-        stdin=listing,
-        timeout_s=git.CHECKOUT_S,
-    ).split()
-    entries = b"".join(
-        f"{_mode(files[name])} {blob.decode()}\t{name}\0".encode() for name, blob in zip(names, blobs, strict=True)
-    )
-    with tempfile.TemporaryDirectory(prefix="twotrees-index-") as folder:
+    with cache.locked(git_dir), tempfile.TemporaryDirectory(prefix="twotrees-index-") as folder:
+        break_stale_locks(git_dir)
+        blobs = git.ask(
+            ["hash-object", "-w", "--no-filters", "--stdin-paths"],
+            what=what,
+            git_dir=git_dir,
+            stdin=listing,
+            timeout_s=git.CHECKOUT_S,
+        ).split()
+        entries = b"".join(
+            f"{_mode(files[name])} {blob.decode()}\t{name}\0".encode() for name, blob in zip(names, blobs, strict=True)
+        )
         env = git.content_environment({"GIT_INDEX_FILE": str(Path(folder) / "index"), **IDENTITY})
         git.ask(["update-index", "-z", "--index-info"], what=what, git_dir=git_dir, env=env, stdin=entries)
         tree = git.ask(["write-tree"], what=what, git_dir=git_dir, env=env).decode().strip()

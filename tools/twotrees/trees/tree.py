@@ -61,6 +61,7 @@ class Tree:
         source: The source as it may be stored in a bundle.
         edits: For a tree measured dirty on request: each file that differs from the commit -> its blob id,
             "" if deleted.
+        prepared: Files that the study's prepare commands made and that could be imported -> blob id.
     """
 
     arm: str
@@ -74,6 +75,7 @@ class Tree:
     git_dir: Path
     source: Mapping[str, Any]
     edits: Mapping[str, str] = field(default_factory=dict)
+    prepared: Mapping[str, str] = field(default_factory=dict)
 
     def entries(self) -> dict[str, Entry]:
         """Every file of the commit and of its submodules: path inside the tree -> mode and blob id."""

@@ -11,6 +11,7 @@ import csv
 import hashlib
 import io
 import os
+import re
 import shutil
 import ssl
 import sys
@@ -41,6 +42,9 @@ MAX_UNPACKED_BYTES = 8 << 30
 MAX_MEMBERS = 200_000
 MAX_RATIO = 400
 CHUNK_BYTES = 1 << 20
+_NETWORK = re.compile(
+    r"network was disabled|dns error|client error \(connect\)|timed out|gave no answer in", re.IGNORECASE
+)
 _LINK = 0o120000
 _TYPE = 0o170000
 
@@ -130,7 +134,7 @@ def _in_registry(source: WheelSource) -> list[_Offer]:
     if done.exit is None and done.fault.endswith("is not installed"):
         raise UsageError("uv is not installed", mend="python -m pip install uv")
     if not done.ok:
-        raise UsageError(f"{requirement} cannot be found in the registry ({_uv_reason(done)})", key="requirement")
+        raise _registry_fault(done, requirement)
     try:
         return list(_offers(tomllib.loads(done.stdout.decode("utf-8"))))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as fault:
@@ -139,11 +143,15 @@ def _in_registry(source: WheelSource) -> list[_Offer]:
         ) from None
 
 
-def _uv_reason(done: process.Finished) -> str:
-    """uv draws its reasons as a tree over several lines; they are one sentence."""
-    lines = done.stderr.decode("utf-8", "replace").splitlines()
-    words = " ".join(line.strip(" ×╰─▶│├hint:") for line in lines if line.strip())
-    return git.redacted(" ".join(words.split()))[:300] or done.complaint
+def _registry_fault(done: process.Finished, requirement: str) -> UsageError:
+    """uv tells a cause, then the cause of that cause, each on a line; the last one is where it started."""
+    text = git.redacted(f"{done.stderr.decode('utf-8', 'replace')}\n{done.fault}")
+    causes = [line.partition("cause:")[2].strip() for line in text.splitlines() if "cause:" in line]
+    reason = causes[-1] if causes else git.redacted(done.complaint)
+    if _NETWORK.search(text):
+        mend = "connect, or give a folder of wheels as path"
+        return UsageError(f"the package registry cannot be reached for {requirement} ({reason})", mend=mend)
+    return UsageError(f"{requirement} cannot be had from the package registry ({reason})", key="requirement")
 
 
 def _offers(lock: Mapping[str, Any]) -> Iterator[_Offer]:

@@ -153,9 +153,13 @@ def make(
         inner = tuple(submodules.of(parent, commitment.commit))
     place = work.absolute() / "trees" / arm
     _clear(place)
-    _add(place, commitment.git_dir, commitment.commit, arm)
-    for found in inner:
-        _add(_inside(place, found.path), found.clone.git_dir, found.commit, arm)
+    try:
+        _add(place, commitment.git_dir, commitment.commit, arm)
+        for found in inner:
+            _add(_inside(place, found.path), found.clone.git_dir, found.commit, arm)
+    except BaseException:
+        _discard_under(place)
+        raise
     tree = Tree(
         arm=arm,
         path=place,
@@ -212,6 +216,19 @@ def _in_place(source: PathSource, arm: str, commitment: Commitment, allow_dirty:
     return replace(tree, edits=edits)
 
 
+def as_dirty(tree: Tree) -> Tree:
+    """The tree as it lies now, its differences from the commit taken for wanted: labelled, and carried as a diff."""
+    return replace(tree, edits=local.edits(tree))
+
+
+def prepared(tree: Tree) -> Tree:
+    """The tree after the study's prepare commands: what they made and could be imported is known from now on.
+
+    Tracked files that they changed stay changed, and refuse the run when they are imported.
+    """
+    return replace(tree, prepared=dict(sorted(local.importable_extras(tree, ignored=True).items())))
+
+
 def _clear(place: Path) -> None:
     """Takes away what an earlier attempt at this place left; nothing that twotrees did not make is touched."""
     entry = registry.entry_of(place)
@@ -219,8 +236,7 @@ def _clear(place: Path) -> None:
         raise UsageError(
             f"is in use by process {entry.pid}", file=place, mend="end that campaign, or use another work folder"
         )
-    if entry is not None:
-        registry.discard(entry)
+    _discard_under(place)
     if place.exists() or place.is_symlink():
         raise UsageError("is in the way: twotrees did not make it", file=place, mend="move it away")
 
@@ -254,7 +270,12 @@ def remove(tree: Tree) -> None:
     Raises:
         UsageError: something of it cannot be removed.
     """
-    for path in [*(tree.path / submodule.path for submodule in reversed(tree.submodules)), tree.path]:
-        entry = registry.entry_of(path)
-        if entry is not None:
-            registry.discard(entry)
+    if tree.kind != "path":
+        _discard_under(tree.path)
+
+
+def _discard_under(place: Path) -> None:
+    """Takes away the worktree at *place* and those of submodules inside it, the innermost first."""
+    inside = [entry for entry in registry.entries() if entry.path.is_relative_to(place)]
+    for entry in sorted(inside, key=lambda entry: len(entry.path.parts), reverse=True):
+        registry.discard(entry)
