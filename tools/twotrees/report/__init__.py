@@ -3,3 +3,8 @@
 `facts` reads the folder once; `terminal`, `markdown`, `html` and `index` only lay out; `exports/` holds one file per
 foreign format.
 """
+
+from twotrees.report import markdown, terminal
+from twotrees.report.progress import Progress
+
+__all__ = ["Progress", "markdown", "terminal"]

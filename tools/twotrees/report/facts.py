@@ -28,7 +28,8 @@ class Effect:
     """One quantity of one arm against the baseline, as the aggregator printed it.
 
     `ratio` is after/before with its interval; `saved_ms` and its kin are positive where *arm* is faster. Keys that the
-    aggregator leaves undefined (a per cent of zero, an interval of one run) are None.
+    aggregator leaves undefined (a per cent of zero, an interval of one run) are None. `order_allowance` is what an
+    unbalanced order alone may have made, as a log-ratio; a verdict has to clear it beside the interval.
     """
 
     metric: str
@@ -48,6 +49,7 @@ class Effect:
     verdict: str
     reason: str
     p_holm: float | None
+    order_allowance: float
 
     @property
     def saved_pct(self) -> float | None:
@@ -390,6 +392,7 @@ def _effect(node: Node) -> Effect:
         verdict=node.at("verdict").text("not resolved"),
         reason=node.at("reason").text(),
         p_holm=node.at("p_holm").maybe(),
+        order_allowance=node.at("order_allowance").maybe() or 0.0,
     )
 
 

@@ -7,11 +7,17 @@ from twotrees.report.facts import Range
 NOTHING = "–"
 
 
+def fixed(value: float, decimals: int) -> str:
+    """So many decimals, and no minus before nothing."""
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
 def ms(value: float | None, decimals: int | None = None) -> str:
     """Milliseconds to three decimals as published, more below 0.1, or as many as a row of numbers shares."""
     if value is None:
         return NOTHING
-    return f"{value:.{ms_decimals(value) if decimals is None else decimals}f}"
+    return fixed(value, ms_decimals(value) if decimals is None else decimals)
 
 
 def ms_decimals(*values: float) -> int:
@@ -24,27 +30,27 @@ def ms_decimals(*values: float) -> int:
 
 def pct(value: float | None) -> str:
     """Per cent to one decimal as published."""
-    return NOTHING if value is None else f"{value:.1f}"
+    return NOTHING if value is None else fixed(value, 1)
 
 
 def times(value: float | None) -> str:
     """A factor to two decimals as published."""
-    return NOTHING if value is None else f"{value:.2f}"
+    return NOTHING if value is None else fixed(value, 2)
 
 
 def ms_range(value: Range | None, decimals: int = 3) -> str:
     """An interval of milliseconds."""
-    return "" if value is None else f"[{value.low:.{decimals}f}, {value.high:.{decimals}f}]"
+    return "" if value is None else f"[{fixed(value.low, decimals)}, {fixed(value.high, decimals)}]"
 
 
 def pct_range(value: Range | None) -> str:
     """An interval of per cent."""
-    return "" if value is None else f"[{value.low:.1f}, {value.high:.1f}]"
+    return "" if value is None else f"[{fixed(value.low, 1)}, {fixed(value.high, 1)}]"
 
 
 def times_range(value: Range | None) -> str:
     """An interval of factors."""
-    return "" if value is None else f"[{value.low:.2f}, {value.high:.2f}]"
+    return "" if value is None else f"[{fixed(value.low, 2)}, {fixed(value.high, 2)}]"
 
 
 def delta(value: float | None) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from twotrees.report import numbers
 from twotrees.report.facts import Campaign, Effect
+from twotrees.report.text import clean
 from twotrees.report.words import Words
+
+MOST_DETAIL_CHARS = 200
 
 _BY_VERDICT = {"faster": "faster", "slower": "slower", "equivalent": "equivalent", "not resolved": "not_resolved"}
 
@@ -27,7 +31,9 @@ class Verdict:
 def verdict(campaign: Campaign, words: Words) -> Verdict:
     """What the campaign says about speed; validity comes before speed."""
     if campaign.failed_checks or any(effect.verdict == "not comparable" for effect in campaign.headline):
-        failures = "; ".join(f"{words.check(check.name)}: {check.detail}" for check in campaign.failed_checks)
+        failures = "; ".join(
+            f"{words.check(check.name)}: {clean(check.detail, MOST_DETAIL_CHARS)}" for check in campaign.failed_checks
+        )
         text = words.not_comparable.format(failures=failures or words.validity)
         return Verdict(text, "not comparable")
     headline = campaign.headline
@@ -110,14 +116,29 @@ def parity(campaign: Campaign, words: Words) -> str:
 
 
 def legend(campaign: Campaign, words: Words) -> str:
-    """How to read the intervals."""
-    text = words.interval_legend.format(confidence=f"{campaign.confidence * 100:g}", delta=f"{campaign.delta * 100:g}")
+    """How to read the intervals and the verdicts."""
+    confidence, delta = f"{campaign.confidence * 100:g}", f"{campaign.delta * 100:g}"
+    told = [words.interval_legend.format(confidence=confidence, delta=delta)]
     if any(effect.is_paired_estimate for effect in campaign.effects):
-        text += (" " if words.language == "en" else "") + words.paired_legend
-    return text
+        told.append(words.paired_legend)
+    allowances = [effect.order_allowance for effect in campaign.effects if effect.order_allowance > 0.0]
+    if allowances:
+        told.append(words.order_legend.format(allowance=numbers.pct(min(allowances) * 100.0)))
+    return (" " if words.language == "en" else "").join(told)
 
 
 def scale(campaign: Campaign, words: Words) -> str:
     """Environments, warm-up and measured steps."""
     found = dict(campaign.scale)
     return words.scale.format(**{key: found.get(key, numbers.NOTHING) for key in ("num_envs", "warmup", "measure")})
+
+
+def anew(campaign: Campaign) -> str:
+    """The command line that runs the same campaign again, its words quoted for a shell."""
+    arms = ",".join(arm.name for arm in campaign.arms)
+    words = [f"study={campaign.study}", f"study.arms=[{arms}]"]
+    if name := dict(campaign.scale).get("name"):
+        words.append(f"scale={name}")
+    if campaign.protocol:
+        words.append(f"protocol={campaign.protocol}")
+    return " ".join(["nox -s", shlex.quote(f"ab-{campaign.backend}"), "--", *map(shlex.quote, words)])

@@ -10,9 +10,15 @@ import unicodedata
 
 MOST_CHARS = 2000
 
-# Where GitHub, GitLab and Forgejo would make a link, a mention, a reference or a closing keyword of plain text.
-_MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()#+!|~$^=>-])")
+# What makes markup, a mention, a reference or a link inside a line, and what makes a block at its start. An underscore
+# within a word is only an underscore in GFM.
+_SPECIAL = re.compile(
+    r"[\\`*\[\]|~$&<@]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|#(?=\w)|^(?:[-+=>#]|\d+(?=[.)]))"
+    r"|(?<![A-Za-z0-9])(?:https?|ftp|mailto|xmpp)(?=:)|(?<![A-Za-z0-9])www(?=\.)",
+    re.IGNORECASE,
+)
 _WORD_BREAK = "&#8203;"
+_ENTITIES = {"&": "&amp;", "<": "&lt;"}
 _ZERO_WIDTH_JOINERS = {"\u200c", "\u200d"}
 
 
@@ -38,13 +44,15 @@ def _visible(char: str) -> str:
 
 def markdown(text: str) -> str:
     """*text* as plain Markdown, also inside a table cell: no markup, no HTML, no mention, no reference, no link."""
-    shown = _MARKDOWN_SIGNS.sub(r"\\\1", clean(text))
-    shown = shown.replace("&", "&amp;").replace("<", "&lt;")
-    shown = shown.replace("@", f"@{_WORD_BREAK}")
-    # After the backslash a digit would still be read as an issue number by some hosts.
-    shown = re.sub(r"\\#(?=\w)", rf"\\#{_WORD_BREAK}", shown)
-    shown = re.sub(r"(?i)\b(https?|ftp|mailto|xmpp):", rf"\1{_WORD_BREAK}:", shown)
-    return re.sub(r"(?i)\bwww\.", f"www{_WORD_BREAK}.", shown)
+    return _SPECIAL.sub(_escaped, clean(text).strip())
+
+
+def _escaped(found: re.Match[str]) -> str:
+    sign = found[0]
+    if sign in _ENTITIES:
+        return _ENTITIES[sign]
+    # A backslash alone would leave a mention, an issue's number, a link, or a list; an invisible break does not.
+    return f"{sign}{_WORD_BREAK}" if sign == "@" or sign[0].isalnum() else f"\\{sign}" + _WORD_BREAK * (sign == "#")
 
 
 def code(text: str) -> str:

@@ -18,6 +18,7 @@ class Words:
     """The phrases of one language."""
 
     language: str
+    full_stop: str
     faster: str
     slower: str
     equivalent: str
@@ -69,11 +70,14 @@ class Words:
     column_commit: str
     column_tree: str
     column_source: str
+    column_attempt: str
     column_run: str
     column_status: str
     column_reason: str
     interval_legend: str
     paired_legend: str
+    order_legend: str
+    titled: str
     terms_legend: str
     coarse_legend: str
     aggregates_legend: str
@@ -121,6 +125,7 @@ _STAGES = {"env_step_total_ms": "env.step", "update_state_ms": "update_state", "
 
 ENGLISH = Words(
     language="en",
+    full_stop=".",
     faster="{arm} is faster than {baseline}: {metric} {before} → {after} ms, {pct} % less time, {times}× ({interval})",
     slower="{arm} is SLOWER than {baseline}: {metric} {before} → {after} ms, {more} % more time, {times}× ({interval})",
     equivalent="{arm} and {baseline} are equivalent within ±{delta} %: {metric} {before} → {after} ms ({interval})",
@@ -175,11 +180,17 @@ ENGLISH = Words(
     column_commit="commit",
     column_tree="tree id",
     column_source="source",
+    column_attempt="attempt",
     column_run="run",
     column_status="status",
     column_reason="reason",
     interval_legend="[ ] = {confidence} % interval; n = runs of each arm; smallest effect worth naming ±{delta} %.",
     paired_legend="Per cent and × are estimated from pairs of runs; they need not be the quotient of the two medians.",
+    order_legend=(
+        "The order of the runs was not balanced: a verdict has to clear what the order alone may have made, "
+        "at least {allowance} % here."
+    ),
+    titled="{title}: {against}",
     terms_legend="A complete call of each term, instrumented runs. What a term triggers (a refresh) is charged to it.",
     coarse_legend="These contain the terms: do not add them to the table above.",
     aggregates_legend="Published sums of terms; they overlap, so their savings do not add.",
@@ -231,6 +242,7 @@ ENGLISH = Words(
 
 CHINESE = Words(
     language="zh",
+    full_stop="。",
     faster="{arm} 比 {baseline} 快：{metric} 从 {before} ms 降至 {after} ms，节省 {pct}%，即 {times}×（{interval}）",
     slower="{arm} 比 {baseline} 更慢：{metric} 从 {before} ms 升至 {after} ms，多用 {more}%，即 {times}×（{interval}）",
     equivalent="{arm} 与 {baseline} 在 ±{delta}% 内等价：{metric} {before} → {after} ms（{interval}）",
@@ -288,11 +300,14 @@ CHINESE = Words(
     column_commit="commit",
     column_tree="tree id",
     column_source="来源",
+    column_attempt="尝试",
     column_run="run",
     column_status="状态",
     column_reason="原因",
     interval_legend="[ ] 为 {confidence}% 区间；n 为每个 arm 的独立运行次数；低于 ±{delta}% 的差异不作判定。",
     paired_legend="百分比与倍数由成对运行估计，不必等于两个 median 之商。",
+    order_legend="运行顺序未平衡：判定还须超出顺序本身可能造成的差异，此处至少 {allowance}%。",
+    titled="{title}：{against}",
     terms_legend="每个 term 的完整 callable，埋点运行；该调用触发的 refresh 也计在其名下。",
     coarse_legend="这些项包含上表的 term，不能与上表相加。",
     aggregates_legend="按已发布口径求和的 term；各项互有重叠，节省不能相加。",
