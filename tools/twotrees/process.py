@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+DRAIN_S = 2.0
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -86,7 +88,7 @@ def run(
         out, err = process.communicate(stdin, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         _kill_group(process.pid)
-        out, err = process.communicate()
+        out, err = _rest(process)
         return Finished(tuple(argv), None, out, err, f"{argv[0]} gave no answer in {timeout_s:g} s")
     except BaseException:
         _kill_group(process.pid)
@@ -96,5 +98,16 @@ def run(
 
 
 def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a killed process had written. A child that left its group may hold the pipes open, and is not waited for."""
+    try:
+        return process.communicate(timeout=DRAIN_S)
+    except subprocess.TimeoutExpired as unfinished:
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+        return unfinished.stdout or b"", unfinished.stderr or b""

@@ -1,7 +1,7 @@
 """The one place that reads and writes JSON.
 
 Stricter than the standard reader where two readers could disagree about one file: duplicate keys, NaN and the
-infinities, numbers that overflow to them, integers beyond 2^53, lone surrogates and deep nesting are all refused.
+infinities, numbers that overflow to them, integers from 2^53 on, lone surrogates and deep nesting are all refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from twotrees.errors import TwotreesError, UsageError
 
-MAX_SAFE_INTEGER = 2**53
+MAX_SAFE_INTEGER = 2**53 - 1  # the largest that RFC 8785 can write; 2^53 itself is also what 2^53 + 1 is read as
 MAX_DEPTH = 64
 MAX_DIGITS = 40
 

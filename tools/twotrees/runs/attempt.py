@@ -6,9 +6,9 @@ A failed attempt is kept with its reason and its logs. Nothing partial ever beco
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from twotrees import strict_json
 from twotrees.runs.execute import Ended
@@ -17,6 +17,8 @@ from twotrees.runs.plan import PlannedRun
 SCHEMA = "twotrees-run-v1"
 TAIL_LINES = 8
 CANONICAL = ("update_state_ms", "env_step_total_ms", "reset_done_ms")
+ALWAYS_POSITIVE = CANONICAL[:2]  # nobody has to be reset in a step, and that takes no time
+TAIL_CHARACTERS = 1000
 
 
 def judged(ended: Ended, out: Path, stderr: Path, expected: Mapping[str, Any]) -> tuple[str, str, Any]:
@@ -44,6 +46,8 @@ def judged(ended: Ended, out: Path, stderr: Path, expected: Mapping[str, Any]) -
         result = strict_json.loads(out.read_bytes())
     except FileNotFoundError:
         return "invalid", "it ended well but wrote no result file", None
+    except OSError as fault:
+        return "invalid", f"its result cannot be read: {fault.strerror or fault}", None
     except strict_json.JsonRefused as fault:
         return "invalid", f"its result is refused: {fault}", None
     reason = fault_of(result, expected)
@@ -61,24 +65,69 @@ def fault_of(result: Any, expected: Mapping[str, Any]) -> str:
         summary = result["timing"].get(metric)
         if not isinstance(summary, dict):
             return f"its result has no timing for {metric}"
-        for name in ("mean_ms", "median_ms"):
-            value = summary.get(name)
-            if not isinstance(value, (int, float)) or not math.isfinite(value):
-                return f"{metric} {name} is {value!r}"
-            if value < 0 or (value == 0 and metric != "reset_done_ms"):
-                return f"{metric} {name} is {value!r}, and a time must have passed"
+        if "measure" in expected and summary.get("count") != expected["measure"]:
+            return f"{metric} counts {summary.get('count')!r} steps, the plan {expected['measure']!r}"
+        if reason := fault_of_summary(metric, summary, ("mean_ms", "median_ms")):
+            return reason
+    if expected.get("instrument") and not result.get("terms"):
+        return "its result has no 'terms'"
+    for name, summary in term_summaries(result):
+        if reason := fault_of_summary(name, summary, ("mean_ms",)):
+            return reason
     for metric, series in samples_of(result).items():
-        for index, value in enumerate(series):
-            if value < 0 or (value == 0 and metric in CANONICAL[:2]):
-                return f"{metric} of measured step {index} is {value!r}, and a time must have passed"
+        if reason := fault_of_samples(metric, series, expected):
+            return reason
     return ""
 
 
-def samples_of(result: Mapping[str, Any]) -> dict[str, Sequence[float]]:
+def fault_of_summary(metric: str, summary: Any, names: Sequence[str]) -> str:
+    """Why the values called *names* in a summary cannot be times; empty when they can."""
+    if not isinstance(summary, dict):
+        return f"{metric} is {summary!r}, not a summary"
+    for name in names:
+        value = summary.get(name)
+        if not is_number(value):
+            return f"{metric} {name} is {value!r}"
+        if value < 0 or (value == 0 and metric in ALWAYS_POSITIVE):
+            return f"{metric} {name} is {value!r}, and a time must have passed"
+    return ""
+
+
+def fault_of_samples(metric: str, series: Any, expected: Mapping[str, Any]) -> str:
+    """Why raw samples cannot be times, or are not one for each measured step; empty when they are."""
+    values = series.get("values") if isinstance(series, dict) else None
+    if not isinstance(values, list):
+        return f"{metric} has samples without values"
+    if metric in CANONICAL and len(values) != expected.get("measure", len(values)):
+        return f"{metric} has {len(values)} samples, the plan {expected['measure']!r}"
+    for index, value in enumerate(values):
+        if not is_number(value):
+            return f"{metric} of measured step {index} is {value!r}"
+        if value < 0 or (value == 0 and metric in ALWAYS_POSITIVE):
+            return f"{metric} of measured step {index} is {value!r}, and a time must have passed"
+    return ""
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether *value* is a finite JSON number; `true` is none, though Python counts with it."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def term_summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Name and step summary of every term; the name alone with None where there is no such summary."""
+    terms = result.get("terms", {})
+    if not isinstance(terms, dict):
+        yield "terms", terms
+        return
+    for name, phases in terms.items():
+        yield name, phases.get("step") if isinstance(phases, dict) else None
+
+
+def samples_of(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """The raw samples that our profiler adds, by metric; none for the published one."""
     ours = result.get("twotrees")
     stored = ours.get("samples", {}) if isinstance(ours, dict) else {}
-    return {metric: series.get("values", []) for metric, series in stored.items() if isinstance(series, dict)}
+    return stored if isinstance(stored, dict) else {"samples": stored}
 
 
 def tail(path: Path) -> str:
@@ -87,8 +136,9 @@ def tail(path: Path) -> str:
         lines = path.read_bytes()[-8192:].decode("utf-8", "replace").splitlines()
     except OSError:
         return "no log"
-    told = [line.strip() for line in lines if line.strip()][-TAIL_LINES:]
-    return " | ".join(told) or "it said nothing"
+    printable = ("".join(char if char.isprintable() else " " for char in line).strip() for line in lines)
+    told = [line for line in printable if line][-TAIL_LINES:]
+    return " | ".join(told)[-TAIL_CHARACTERS:] or "it said nothing"
 
 
 def record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -38,10 +39,9 @@ def settled(backend: Backend, python: Path, env: Mapping[str, str]) -> str:
     devices: list[str] = []
     if asked.ok:
         last_line = asked.text.splitlines()[-1] if asked.text else ""
-        try:
-            devices = strict_json.loads(last_line)
-        except strict_json.JsonRefused:
-            devices = []
+        with contextlib.suppress(strict_json.JsonRefused):
+            answer = strict_json.loads(last_line)
+            devices = [str(device) for device in answer] if isinstance(answer, list) else []
     if backend.device == "auto":
         return devices[0] if devices else "cpu"
     if backend.device not in devices:

@@ -92,33 +92,39 @@ def run(
             return Ended(start, utc_now(), time.monotonic() - begin, None, None, False, {}, fault)
         timed_out = False
         try:
-            while not ended_within(process.pid, TICK_S):
+            while not ended_within(process.pid, min(TICK_S, max(0.0, timeout_s - (time.monotonic() - begin)))):
                 elapsed = time.monotonic() - begin
-                if elapsed > timeout_s:
+                if elapsed >= timeout_s:
                     timed_out = True
                     end_group(process.pid)
                 tick(elapsed)
         except BaseException:
             end_group(process.pid)
-            os.wait4(process.pid, 0)
-            process.returncode = -signal.SIGTERM
             raise
-        _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            # Whatever it left behind in its group would disturb the next run. Before it is reaped, because only until
+            # then is the number of its group sure to be its own.
+            kill_group(process.pid, signal.SIGKILL)
+            _, status, usage = os.wait4(process.pid, 0)
+            code = process.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.monotonic() - begin
-        code = os.waitstatus_to_exitcode(status)
-        process.returncode = code
-        # Whatever it left behind in its group would disturb the next run.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
     return Ended(
         start=start,
         end=utc_now(),
         wall_s=wall_s,
         exit=code if code >= 0 else None,
-        signal=signal.Signals(-code).name if code < 0 else None,
+        signal=signal_name(-code) if code < 0 else None,
         timed_out=timed_out,
         usage=used(usage),
     )
+
+
+def signal_name(number: int) -> str:
+    """Its name; a real-time signal has only a number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def used(usage: resource.struct_rusage) -> dict[str, float | int]:
@@ -137,25 +143,53 @@ def used(usage: resource.struct_rusage) -> dict[str, float | int]:
 
 def ended_within(pid: int, seconds: float) -> bool:
     """Waits for a child to end, at most *seconds*, without reaping it and without spending CPU time beside it."""
-    if not hasattr(os, "pidfd_open"):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return True
-            time.sleep(0.05)
-        return False
-    descriptor = os.pidfd_open(pid)
+    if sys.platform != "linux":
+        return ended_within_by_kqueue(pid, seconds)
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:  # a kernel, or a sandbox, without it
+        return ended_within_by_asking(pid, seconds)
     try:
         return bool(select.select([descriptor], [], [], seconds)[0])
     finally:
         os.close(descriptor)
 
 
+def ended_within_by_asking(pid: int, seconds: float) -> bool:
+    """The same by asking twenty times a second."""
+    deadline = time.monotonic() + seconds
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def ended_within_by_kqueue(pid: int, seconds: float) -> bool:
+    """The same on macOS and the BSDs."""
+    with contextlib.closing(select.kqueue()) as queue:  # type: ignore[attr-defined,unused-ignore]
+        watched = select.kevent(  # type: ignore[attr-defined,unused-ignore]
+            pid,
+            filter=select.KQ_FILTER_PROC,  # type: ignore[attr-defined,unused-ignore]
+            flags=select.KQ_EV_ADD,  # type: ignore[attr-defined,unused-ignore]
+            fflags=select.KQ_NOTE_EXIT,  # type: ignore[attr-defined,unused-ignore]
+        )
+        try:
+            return bool(queue.control([watched], 1, seconds))
+        except ProcessLookupError:  # it has ended already
+            return True
+
+
+def kill_group(pid: int, number: int) -> None:
+    """Sends a signal to the group that *pid* leads, if there is anything left of it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
 def end_group(pid: int) -> None:
     """Ends a process and its group: asked first, forced after a grace period."""
     for number, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, GRACE_S)):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, number)
+        kill_group(pid, number)
         if ended_within(pid, patience):
             return
 

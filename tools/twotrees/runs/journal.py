@@ -74,6 +74,8 @@ def read(path: Path) -> tuple[Journal, list[dict[str, Any]]]:
             line = strict_json.loads(text)
         except strict_json.JsonRefused as fault:
             raise broken(path, number, str(fault)) from None
+        if not isinstance(line, dict):
+            raise broken(path, number, "it is not an object")
         unsigned = {key: value for key, value in line.items() if key != "hash"}
         if line.get("prev") != journal.head or line.get("seq") != journal.seq:
             raise broken(path, number, "it is not chained to the line before it")

@@ -6,6 +6,7 @@ baseline, against the backend's stated tolerance. Timings of arms that fail this
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from twotrees.errors import RunFailed
 from twotrees.study import Tolerance
 
 SCHEMA = "twotrees-parity-v1"
@@ -27,28 +29,44 @@ def compare(traces: Mapping[str, Path], tolerance: Tolerance) -> dict[str, Any]:
 
     Returns:
         The data of `parity.json`: overall verdict, and one line for each arm and output.
+
+    Raises:
+        RunFailed: a trace is missing, damaged, or holds no output: nothing compared must never read as equal.
     """
     arms = list(traces)
-    with np.load(traces[arms[0]], allow_pickle=False) as stored:
-        baseline = {name: stored[name] for name in stored.files}
+    baseline = arrays(traces[arms[0]])
     lines = []
     for arm in arms[1:]:
-        with np.load(traces[arm], allow_pickle=False) as stored:
-            other = {name: stored[name] for name in stored.files}
+        other = arrays(traces[arm])
         lines += [
             compared(arm, name, baseline.get(name), other.get(name), tolerance) for name in names(baseline, other)
         ]
-    shape = baseline["environments"].shape
     return {
         "schema": SCHEMA,
         "ok": all(line["ok"] for line in lines),
         "baseline": arms[0],
         "arms": arms,
         "steps": int(next(array for name, array in baseline.items() if name != "environments").shape[0]),
-        "num_envs": int(shape[-1]),
+        "num_envs": int(baseline["environments"].shape[-1]),
         "tolerance": {"absolute": tolerance.absolute, "relative": tolerance.relative},
         "terms": lines,
     }
+
+
+def arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of one trace.
+
+    Raises:
+        RunFailed: it cannot be read, or is not a trace.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            found = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError) as fault:
+        raise RunFailed(f"the trace cannot be read: {fault}", file=path, mend="look at the parity run's log") from None
+    if "environments" not in found or len(found) < 2 or any(array.ndim == 0 for array in found.values()):
+        raise RunFailed("the trace holds no outputs", file=path, mend="look at the parity run's log")
+    return found
 
 
 def names(baseline: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -72,6 +90,8 @@ def compared(
     if a.dtype.kind in "biu":
         outside = a != b
         delta = outside.astype(np.float64)
+    elif a.dtype.kind != "f" or b.dtype.kind not in "biuf":
+        return {**line, "reason": f"not numbers: {a.dtype} and {b.dtype}"}
     else:
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
             return {**line, "reason": "not finite"}

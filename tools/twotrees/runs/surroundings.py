@@ -6,6 +6,7 @@ Every variable is either set here, passed through because the study documents it
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -132,7 +133,8 @@ class Roots:
         for symbol, folder in sorted(self.folders.items(), key=lambda item: -len(str(item[1]))):
             text = str(folder)
             if len(text) > 1:
-                value = value.replace(text, f"${{{symbol}}}")
+                # Whole path parts only: with the home /root, /data/root/x and /root2 are other folders.
+                value = re.sub(rf"(?<![\w.-]){re.escape(text)}(?![\w-]|\.\w)", f"${{{symbol}}}", value)
         return value
 
 

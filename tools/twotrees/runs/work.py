@@ -49,11 +49,6 @@ class Work:
         """The composed configuration, from which a resume starts."""
         return self.root / "campaign.json"
 
-    @property
-    def trees(self) -> Path:
-        """Where the arms' trees are checked out."""
-        return self.root / "trees"
-
     def private(self, arm: str) -> Private:
         """An arm's own home, caches and temporary folder."""
         return Private(self.root / "private" / arm)
@@ -72,7 +67,7 @@ class Work:
 
     def make(self) -> None:
         """Creates the folders."""
-        for folder in ("data/runs", "data/logs", "data/pins", "data/host", "data/trees", "data/config", "trees"):
+        for folder in ("data/runs", "data/logs", "data/pins", "data/host", "data/trees", "data/config"):
             (self.root / folder).mkdir(parents=True, exist_ok=True)
         for folder in ("traces", "results", "scripts"):
             (self.root / folder).mkdir(exist_ok=True)
@@ -82,8 +77,8 @@ class Work:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-def results_folder(results: Path) -> Path:
-    """Makes the results folder and proves that it can be written to and has room.
+def results_folder(results: Path, *, needed_bytes: int = SPACE_NEEDED_BYTES) -> Path:
+    """Makes the results folder and proves that it can be written to and has *needed_bytes* of room.
 
     Raises:
         UsageError: it is a file, cannot be written, or the disk is nearly full.
@@ -97,9 +92,9 @@ def results_folder(results: Path) -> Path:
             f"cannot be written: {error.strerror}", file=results, key="results", mend="choose another: results=FOLDER"
         ) from None
     free = shutil.disk_usage(results).free
-    if free < SPACE_NEEDED_BYTES:
+    if free < needed_bytes:
         raise UsageError(
-            f"only {free // 2**20} MiB are free and a campaign needs {SPACE_NEEDED_BYTES // 2**20}",
+            f"only {free // 2**20} MiB are free and a campaign needs {needed_bytes // 2**20}",
             file=results,
             mend="make room, or choose another disk: results=FOLDER",
         )
@@ -134,13 +129,13 @@ def host_lock(what: str, path: Path | None = None) -> Iterator[None]:
 
     Raises:
         PinsDiffer: another campaign holds it.
+        UsageError: what lies at *path* is no file that could be locked.
     """
     path = path or Path(tempfile.gettempdir()) / "twotrees-campaign.lock"
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except PermissionError:
-        # Another user's file in a sticky folder can be locked, though not written.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = lock_file(path)
+    except OSError as error:
+        raise UsageError(f"cannot be locked: {error.strerror}", file=path, mend="remove what lies there") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -155,3 +150,15 @@ def host_lock(what: str, path: Path | None = None) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def lock_file(path: Path) -> int:
+    """Opens the lock file, made if missing; another user's file in a sticky folder can be locked, though not written.
+
+    Raises:
+        OSError: it is a link, a folder, or cannot be opened at all.
+    """
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
