@@ -32,6 +32,7 @@ clock = time.perf_counter_ns
 # Without these three a result says nothing; each must be a positive time in every step.
 CANONICAL_METRICS = ("update_state_ms", "env_step_total_ms", "reset_done_ms")
 ALWAYS_POSITIVE = ("update_state_ms", "env_step_total_ms")
+PARITY_ENVS = 256
 EXIT_WRONG_CODE = 3
 EXIT_NO_RESULT = 4
 
@@ -87,11 +88,11 @@ def imported_files(repo: Path) -> list[dict[str, str]]:
     """Every imported module whose top-level name the tree claims, with the bytes it was loaded from.
 
     Raises:
-        Refused: such a module came from outside the tree. An editable install does this: its finder stands ahead of
-            ``sys.path``, so that ``PYTHONPATH`` alone cannot be trusted.
+        Refused: such a module came from outside the tree, or none came from it. An editable install does this: its
+            finder stands ahead of ``sys.path``, so that ``PYTHONPATH`` alone cannot be trusted.
     """
     source = repo / "src"
-    claimed = {entry.stem for entry in source.iterdir() if entry.is_dir() or entry.suffix == ".py"}
+    claimed = {entry.name.partition(".")[0] for entry in source.iterdir() if entry.suffix in ("", ".py", ".so")}
     real_source = source.resolve()
     files = []
     for name, module in sorted(sys.modules.items()):
@@ -105,6 +106,8 @@ def imported_files(repo: Path) -> list[dict[str, str]]:
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
         relative = path.relative_to(repo.resolve()).as_posix()
         files.append({"module": name, "path": relative, "sha256": hashlib.sha256(data).hexdigest(), "blob": blob})
+    if not files:
+        raise Refused(EXIT_WRONG_CODE, f"{source}: nothing was imported from here, so other code would be measured")
     return files
 
 
@@ -210,11 +213,14 @@ def install_probes(env: Any, samples: Samples) -> None:
 def probe_cost_ns(calls: int = 20_000) -> int:
     """The median cost that one probe adds to one call, in ns, against the same empty function called bare."""
 
+    class Steps:
+        _autoreset_reset_active = False
+
     def empty(env: Any) -> None:
         return None
 
     phases: dict[str, list[int]] = {"step": [], "reset": []}
-    probe = Probe(empty, object(), phases)
+    probe = Probe(empty, Steps(), phases)
     rounds = []
     for _ in range(9):
         start = clock()
@@ -257,11 +263,12 @@ def effective_threads() -> dict[str, Any]:
     facts: dict[str, Any] = {"usable_cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None}
     numba = sys.modules.get("numba")
     if numba is not None:
-        facts["numba_threads"] = numba.get_num_threads()
         try:
             facts["numba_layer"] = numba.threading_layer()
-        except ValueError:
+            facts["numba_threads"] = numba.get_num_threads()
+        except ValueError:  # asking for the count would start the layer
             facts["numba_layer"] = "never started"
+            facts["numba_threads"] = numba.config.NUMBA_NUM_THREADS
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
@@ -292,23 +299,31 @@ def kernel_cache_files() -> int:
 
 
 class CompileCounter:
-    """Counts Numba compilations while it is installed, cached on disk or not."""
+    """Counts what was compiled since it was made: Numba kernels, cached on disk or not, and new kernel cache files."""
 
     def __init__(self) -> None:
-        self.count = 0
-        if "numba" in sys.modules:
+        self._compiled = 0
+        self._files = kernel_cache_files()
+        self._listening = "numba" in sys.modules
+        if self._listening:
             from numba.core import event
 
             counter = self
 
             class Listener(event.Listener):  # type: ignore[misc]
                 def on_start(self, _event: Any) -> None:
-                    counter.count += 1
+                    counter._compiled += 1
 
                 def on_end(self, _event: Any) -> None:
                     pass
 
             event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
+
+    @property
+    def count(self) -> int:
+        """Zero when nothing was; a Numba that was first imported in the window counts once, for nobody listened."""
+        late = int(not self._listening and "numba" in sys.modules)
+        return self._compiled + kernel_cache_files() - self._files + late
 
 
 def plain(value: Any) -> Any:
@@ -368,8 +383,8 @@ class Session:
         self.state = self.env.step(actions)
         self.first_call_ns = self.first_call_ns or clock() - start
         timing = self.state.info.get("timing", {})
-        for key in (*CANONICAL_METRICS, *timing):
-            if key in CANONICAL_METRICS and key not in timing:
+        for key in CANONICAL_METRICS:
+            if key not in timing:
                 raise Refused(EXIT_NO_RESULT, f"the subject reports no {key} in state.info['timing']")
         for key, value in timing.items():
             self.timing.setdefault(str(key), []).append(float(value))
@@ -380,7 +395,6 @@ class Session:
             self.step()
         self.clear()
         self.compiles = CompileCounter()
-        self.cache_files = kernel_cache_files()
 
     def clear(self) -> None:
         """Forgets every sample, not the environment."""
@@ -424,15 +438,20 @@ class Session:
         if args.instrument:
             result["terms"] = {
                 name: {phase: summary([ns / 1e6 for ns in values]) for phase, values in phases.items()}
-                for name, phases in sorted(self.terms.items())
+                for name, phases in self.called_terms().items()
             }
             result["term_sum_step_ms"] = summary(self.term_sums_ms())
         result["twotrees"] = self.evidence()
         return result
 
+    def called_terms(self) -> Samples:
+        """The probes through which a call went, by name; a manager may skip a term, for example one without weight."""
+        return {name: phases for name, phases in sorted(self.terms.items()) if phases["step"] or phases["reset"]}
+
     def term_sums_ms(self) -> list[float]:
         """The sum of all reward and termination calls in each step, in ms."""
-        calls = [phases["step"] for name, phases in self.terms.items() if name.startswith(("reward/", "termination/"))]
+        called = self.called_terms().items()
+        calls = [phases["step"] for name, phases in called if name.startswith(("reward/", "termination/"))]
         common = min((len(values) for values in calls), default=0)
         total = np.zeros(common, dtype=np.float64)
         for values in calls:
@@ -464,7 +483,7 @@ class Session:
             "observation_digest": observations.hexdigest(),
             "init_ms": self.init_ns / 1e6,
             "first_call_ms": self.first_call_ns / 1e6,
-            "compiles_after_warmup": self.compiles.count + kernel_cache_files() - self.cache_files,
+            "compiles_after_warmup": self.compiles.count,
             "config": config,
             "config_sha256": sha256_json(config),
             "decisions": plain(getattr(env, "decisions", {})),
@@ -474,7 +493,7 @@ class Session:
             evidence["probe_cost_ns"] = probe_cost_ns()
             evidence["term_samples"] = {
                 name: {phase: {"unit": "ns", "values": values} for phase, values in phases.items()}
-                for name, phases in sorted(self.terms.items())
+                for name, phases in self.called_terms().items()
             }
         return evidence
 
@@ -493,18 +512,19 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 
 class Recorder:
-    """Keeps a copy of what a term returned in each step outside resets."""
+    """Keeps a copy of what a term returned in each step outside resets, for the environments in *kept*."""
 
-    def __init__(self, fn: Callable[..., Any], env: Any, outputs: list[Any]) -> None:
+    def __init__(self, fn: Callable[..., Any], env: Any, kept: Any, outputs: list[Any]) -> None:
         self._fn = fn
         self._env = env
+        self._kept = kept
         self._outputs = outputs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the original and copies what it returned: subjects reuse their output buffers."""
         value = self._fn(*args, **kwargs)
         if not getattr(self._env, "_autoreset_reset_active", False):
-            self._outputs.append(np.array(value, copy=True))
+            self._outputs.append(np.asarray(value)[self._kept])
         return value
 
     def __getattr__(self, name: str) -> Any:
@@ -512,23 +532,30 @@ class Recorder:
 
 
 def trace(args: argparse.Namespace) -> dict[str, Any]:
-    """A parity run: every term's output in every step, written as arrays ``(steps, num_envs, …)`` to ``--parity``."""
+    """A parity run: every term's output in every step, as arrays ``(steps, environments kept, …)`` in ``--parity``.
+
+    All environments are stepped, so that kernels see their true size; at most `PARITY_ENVS` are kept, spread evenly
+    from the first to the last.
+    """
     session = Session(args)
+    kept = np.unique(np.linspace(0, args.num_envs - 1, min(args.num_envs, PARITY_ENVS)).round().astype(int))
     with contextlib.closing(session.env):
-        session.compiles, session.cache_files = CompileCounter(), kernel_cache_files()
-        outputs: dict[str, list[Any]] = {}
+        session.warm_up()
+        outputs: dict[str, list[Any]] = {"environments": [kept]}
         for name, config in terms_of(session.env):
-            config.func = Recorder(config.func, session.env, outputs.setdefault(name, []))
+            config.func = Recorder(config.func, session.env, kept, outputs.setdefault(name, []))
         for _ in range(args.measure):
             session.step()
             state = session.state
             for name in ("reward", "terminated", "truncated"):
-                outputs.setdefault(f"step/{name}", []).append(np.array(getattr(state, name), copy=True))
+                outputs.setdefault(f"step/{name}", []).append(np.asarray(getattr(state, name))[kept])
             for group, values in state.obs.items():
-                outputs.setdefault(f"step/obs/{group}", []).append(np.array(values, copy=True))
+                outputs.setdefault(f"step/obs/{group}", []).append(np.asarray(values)[kept])
         arrays: dict[str, Any] = {name: np.stack(values) for name, values in outputs.items() if values}
-        np.savez(args.parity, **arrays)
-        return session.result()
+        result = session.result()
+    with whole_file(Path(args.parity)) as draft, draft.open("wb") as stream:
+        np.savez(stream, **arrays)
+    return result
 
 
 # --- lockstep worker ------------------------------------------------------------------------------------------------
@@ -572,6 +599,8 @@ def serve(args: argparse.Namespace, requests: TextIO, replies: TextIO) -> dict[s
             reply({"samples": times, "cpu_ns": cpu_ns, "wall_ns": wall_ns, "idle_cpu_ns": idle_cpu_ns})
             last_cpu = time.process_time_ns()
         session.timing = done
+        if not blocks:
+            raise Refused(EXIT_NO_RESULT, "it was asked for no step")
         result = session.result()
         del result["twotrees"]["samples"]
         result["twotrees"]["blocks"] = blocks
@@ -605,16 +634,26 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         parser.error("--option wants KEY=VALUE")
     if args.instrument and (args.parity or args.serve):
         parser.error("--instrument goes with neither --parity nor --serve")
+    for name in ("out", "parity"):
+        path = getattr(args, name)
+        if path is not None and not Path(path).parent.is_dir():
+            parser.error(f"--{name} {path}: there is no such folder")
     return args
 
 
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Gives a draft to write, and moves it to *path* in one step, so that a killed run leaves no half file."""
+    draft = path.with_name(path.name + ".part")
+    yield draft
+    draft.replace(path)
+
+
 def write_result(result: dict[str, Any], out: str | None) -> None:
-    """Writes the file in one move, so that a killed run leaves no half result, and prints the published keys."""
+    """Writes the result file and prints the published keys."""
     if out is not None:
-        path = Path(out)
-        draft = path.with_name(path.name + ".part")
-        draft.write_text(json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        draft.replace(path)
+        with whole_file(Path(out)) as draft:
+            draft.write_text(json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     published = {key: value for key, value in result.items() if key != "twotrees"}
     print(json.dumps(published, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
