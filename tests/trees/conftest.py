@@ -169,7 +169,7 @@ def wheel_of(tmp_path: Path) -> Callable[..., Path]:
         target = folder / f"{name}-{version}-py3-none-any.whl"
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for member, data in [*members.items(), *(extra or {}).items()]:
-                archive.writestr(zipfile.ZipInfo(member), data)
+                archive.writestr(zipfile.ZipInfo(member), data, zipfile.ZIP_DEFLATED)
         return target
 
     return make
@@ -245,3 +245,35 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., GitServer]]:
     for server in started:
         server.server.shutdown()
         server.server.server_close()
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """A package registry on this machine (simple index over HTTP) that uv is pointed at."""
+    root = tmp_path / "registry"
+    root.mkdir()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, directory=str(root), **options)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.server_address[1]}/simple")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+
+    def publish(wheel: Path, stated: str | None = None) -> None:
+        name = wheel.name.partition("-")[0]
+        page = root / "simple" / name
+        page.mkdir(parents=True, exist_ok=True)
+        (page / wheel.name).write_bytes(wheel.read_bytes())
+        digest = stated or hashlib.sha256(wheel.read_bytes()).hexdigest()
+        (page / "index.html").write_text(f'<!DOCTYPE html><a href="{wheel.name}#sha256={digest}">{wheel.name}</a>')
+
+    yield publish
+    server.shutdown()
+    server.server_close()

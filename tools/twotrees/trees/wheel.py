@@ -40,7 +40,8 @@ FETCH_S = 120.0
 MAX_WHEEL_BYTES = 2 << 30
 MAX_UNPACKED_BYTES = 8 << 30
 MAX_MEMBERS = 200_000
-MAX_RATIO = 400
+MAX_RATIO = 400  # of a large member: deflate reaches 1032, a file of zeros that somebody ships is small
+LARGE_BYTES = 256 << 20
 CHUNK_BYTES = 1 << 20
 _NETWORK = re.compile(
     r"network was disabled|dns error|client error \(connect\)|timed out|gave no answer in", re.IGNORECASE
@@ -277,7 +278,7 @@ def unpack(wheel: Path, target: Path) -> tuple[str, ...]:
                     continue
                 _extract(archive, member, target / place, record.get(name), wheel)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as fault:
-        raise UsageError(f"is not a wheel that can be unpacked: {fault}", file=wheel.name) from None
+        raise UsageError(f"is not a wheel that can be unpacked: {fault or 'cut short'}", file=wheel.name) from None
     return tuple(f"the wheel's {part} belong to an environment and are not in the tree" for part in sorted(left_out))
 
 
@@ -305,7 +306,7 @@ def _checked_members(archive: zipfile.ZipFile, wheel: Path) -> dict[str, zipfile
         if name.casefold() in folded:
             raise UsageError(f"member {name!r} comes twice", file=wheel.name)
         total += member.file_size
-        bomb = member.file_size > CHUNK_BYTES and member.file_size > MAX_RATIO * max(member.compress_size, 1)
+        bomb = member.file_size > LARGE_BYTES and member.file_size > MAX_RATIO * max(member.compress_size, 1)
         if total > MAX_UNPACKED_BYTES or len(members) >= MAX_MEMBERS or bomb:
             raise UsageError(f"member {name!r} makes it unpack to more than is believable", file=wheel.name)
         folded.add(name.casefold())
