@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return verb(args, console)
     except TwotreesError as error:
         sys.stdout.flush()
-        print(f"twotrees: {error}", file=sys.stderr)
+        for line in (error, *getattr(error, "__notes__", ())):
+            print(f"twotrees: {line}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("twotrees: interrupted; nothing measured is lost: `nox -s resume` finishes it", file=sys.stderr)

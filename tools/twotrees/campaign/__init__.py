@@ -129,7 +129,7 @@ def finish(
         after.compare_outputs(campaign, records)
     with campaign.step("aggregate"):
         after.describe_trees(campaign, made, records)
-        after.keep_pins(campaign)
+        after.keep_installed(campaign)
         after.close_journal(campaign, len(records))
         after.aggregate(campaign)
     with campaign.step("report"):

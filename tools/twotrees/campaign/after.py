@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,13 +50,10 @@ def close_journal(campaign: Campaign, attempts: int) -> None:
         log.append("close", runs=attempts)
 
 
-def keep_pins(campaign: Campaign) -> None:
-    """Copies what pins the campaign beside its runs."""
-    folder = campaign.work.data / "pins"
-    for name in ("uv.lock", "CHECKSUMS"):
-        if (campaign.toolkit / name).is_file():
-            shutil.copyfile(campaign.toolkit / name, folder / name)
-    write_json(folder / "installed.json", environment_digest(site_folders(campaign.python)).data())
+def keep_installed(campaign: Campaign) -> None:
+    """Lists what is installed in the measured environment."""
+    environment = environment_digest(site_folders(campaign.python))
+    write_json(campaign.work.data / "pins" / "installed.json", environment.data())
 
 
 def aggregate(campaign: Campaign) -> None:

@@ -13,12 +13,16 @@ from twotrees import host, pins, process, trees
 from twotrees.campaign.model import Campaign
 from twotrees.digest import sha256_file
 from twotrees.errors import PinsDiffer, RunFailed, UsageError
+from twotrees.pins import checksums
+from twotrees.pins.lock import identity as lock_identity
 from twotrees.runs import devices, journal, matrix, surroundings
 from twotrees.runs.command import Command
 from twotrees.runs.plan import matrix as planned_matrix
 from twotrees.runs.plan import plan_data
 from twotrees.runs.work import write_json
-from twotrees.study import CampaignConfig
+from twotrees.study import CampaignConfig, toolkit_root
+
+FINDINGS_TOLD = 20
 
 
 def interpreter(config: CampaignConfig, base: Path) -> Path:
@@ -48,26 +52,33 @@ def checked(campaign: Campaign) -> list[str]:
     """
     config = campaign.config
     with campaign.step("check"):
-        own = config.study.environment != "toolkit"
-        findings = [] if own else list(pins.check(campaign.toolkit).findings)
-        pinned = config.study.scripts.profiler_sha256
-        profiler = campaign.script("profiler")
+        profiler, pinned = campaign.script("profiler"), config.study.scripts.profiler_sha256
         if pinned is not None and sha256_file(profiler) != pinned:
             mend = "take the published file, or pin this one: study.scripts.profiler_sha256"
             raise PinsDiffer(f"its SHA-256 is not the pinned {pinned}", file=profiler, mend=mend)
-    if not findings:
-        return ["the study's own environment, not pinned by this toolkit"] if own else []
-    for finding in findings[:20]:
-        campaign.console.print(f"check: {finding}", style="yellow", highlight=False)
-    if not config.allow_drift:
-        first = findings[0]
-        more = f" (and {len(findings) - 1} more differences)" if len(findings) > 1 else ""
-        raise PinsDiffer(
-            f"{first.what}{more}",
-            file=first.file,
-            mend=f"{first.mend}; or run with --allow-drift, which labels the bundle",
-        )
-    return [f"drift allowed: {len(findings)} differences to the pins, the first: {findings[0]}"]
+        if config.study.environment != "toolkit":
+            return ["the study's own environment, which this toolkit does not pin"]
+        report = pins_report(config, campaign.base)
+    if not report.ok:
+        for finding in report.findings[:FINDINGS_TOLD]:
+            campaign.console.print(f"check: {finding.sentence}", style="yellow")
+        if not config.allow_drift:
+            try:
+                report.demand()
+            except PinsDiffer as fault:
+                fault.add_note("--allow-drift runs all the same and labels the bundle")
+                raise
+    return list(report.labels)
+
+
+def pins_report(config: CampaignConfig, base: Path) -> pins.Report:
+    """Lock, installed files, CHECKSUMS and the commits of the study's arms."""
+
+    def resolver(arm: str) -> Callable[[], str]:
+        return lambda: trees.resolve(config.study.trees[arm], base=base).commit
+
+    commits = [(arm, resolver(arm)) for arm in config.study.arms]
+    return pins.check(toolkit_root(), extras=("subject",), commits=commits)
 
 
 def fingerprinted(campaign: Campaign, when: str) -> dict[str, Any]:
@@ -152,7 +163,7 @@ def planned(
             for arm, tree in made.items()
         ],
         scripts={path.name: sha256_file(path) for path in (profiler, aggregator)},
-        pins=pins.summary(campaign.toolkit),
+        pins=keep_pins(campaign),
         device=device,
         threads=threads,
         labels=labels,
@@ -181,6 +192,21 @@ def pinned_copies(campaign: Campaign) -> tuple[Path, Path]:
             shutil.copyfile(source, copy)
         copies.append(copy)
     return copies[0], copies[1]
+
+
+def keep_pins(campaign: Campaign) -> dict[str, Any]:
+    """Puts what pins the campaign beside its runs, and tells its hashes."""
+    folder, toolkit = campaign.work.data / "pins", campaign.toolkit
+    listing, lock = toolkit / checksums.NAME, toolkit / "uv.lock"
+    # An installed wheel carries no CHECKSUMS of a checkout; it can say what its own files hash to.
+    text = listing.read_text(encoding="utf-8") if listing.is_file() else checksums.render(toolkit)
+    (folder / checksums.NAME).write_text(text, encoding="utf-8", newline="\n")
+    if lock.is_file():
+        shutil.copyfile(lock, folder / lock.name)
+    return {
+        "lock_identity": lock_identity(lock) if lock.is_file() else None,
+        "checksums_sha256": sha256_file(folder / checksums.NAME),
+    }
 
 
 def provenance_of(tree: trees.Tree, *, allow_dirty: bool) -> Callable[[Sequence[Mapping[str, Any]]], list[str]]:

@@ -52,7 +52,7 @@ class Campaign:
         Raises:
             UsageError: it is in neither place.
         """
-        relative = getattr(self.config.study.scripts, name)
+        relative = str(getattr(self.config.study.scripts, name))
         for folder in (self.base, self.toolkit):
             if (folder / relative).is_file():
                 return (folder / relative).resolve()
