@@ -151,13 +151,14 @@ def plan_data(
 
 
 def study_root(plan: Mapping[str, Any]) -> str:
-    """What makes two campaigns runs of one study: equal content, command, workload and statistics.
+    """What makes two campaigns runs of one study: equal content, command and workload.
 
-    Commits, locks, hosts, devices and dates are left out on purpose: the same trees under another commit id are the
-    same code, and where the rest differs is what a comparison has to tell.
+    Commits, locks, hosts, devices, dates, order and repeats are left out on purpose: the same trees under another
+    commit id are the same code, and where the rest differs is what a comparison has to tell.
     """
-    parts = ("study", "backend", "scale", "command", "instrument", "options", "backend_options", "scripts")
+    parts = ("study", "backend", "command", "instrument", "options", "backend_options", "scripts")
     same: dict[str, Any] = {key: plan[key] for key in parts}
+    same["scale"] = {key: value for key, value in plan["scale"].items() if key != "name"}
     same["seeds"] = {key: plan["seeds"][key] for key in ("action", "env")}
     same["arms"] = [{"name": arm["name"], "tree": arm["tree"]} for arm in plan["arms"]]
     return sha256_json(same)
