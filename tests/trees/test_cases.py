@@ -45,8 +45,8 @@ class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name == "p":
-            places = ["{package}"]
-            return importlib.util.spec_from_file_location(name, "{package}/__init__.py", submodule_search_locations=places)
+            where = dict(location="{package}/__init__.py", submodule_search_locations=["{package}"])
+            return importlib.util.spec_from_file_location(name, **where)
 sys.meta_path.insert(0, Finder)
 """
     report = imported(tree.path, "p", environment={"BEFORE_IMPORT": finder})

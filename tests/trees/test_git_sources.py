@@ -39,6 +39,17 @@ def test_two_commits_of_a_local_repository_become_two_trees(subject, source, tmp
     assert made[0].labels == ()
 
 
+def test_a_path_may_be_a_folder_inside_a_worktree_or_a_bare_repository(subject, source, tmp_path):
+    subject.git("worktree", "add", "-q", "../linked", "v1")
+    subject.git("clone", "-q", "--bare", ".", "../bare.git")
+    places = {"subject/src/p": "main", "linked": "HEAD", "bare.git": "v1", "subject/.git": "main"}
+    values = []
+    for number, (path, commit) in enumerate(places.items()):
+        made = trees.make(source("git", path=path, commit=commit), f"arm{number}", tmp_path / "work", base=tmp_path)
+        values.append(value(made))
+    assert values == ["VALUE = 2\n", "VALUE = 1\n", "VALUE = 1\n", "VALUE = 2\n"]
+
+
 def test_the_repository_of_the_user_is_not_touched(subject, source, tmp_path):
     before = subject.git("worktree", "list"), subject.git("for-each-ref"), subject.git("status", "--porcelain")
     commit = subject.git("rev-parse", "v1")

@@ -138,6 +138,14 @@ def test_a_gitignore_in_the_folder_does_not_take_files_away(folder_of, source, t
     assert (tree.path / "src/p/__init__.py").is_file()
 
 
+def test_attributes_in_the_folder_do_not_change_its_bytes(folder_of, source, tmp_path):
+    files = {".gitattributes": "* text eol=crlf\n*.py ident\n", "a.txt": "x\n", "b.txt": "y\r\n", "c.py": "# $Id$\n"}
+    folder_of("before", files)
+    tree = trees.make(source("overlay", base="before"), "before", tmp_path / "work", base=tmp_path)
+    assert {name: (tree.path / name).read_bytes().decode() for name in files} == files
+    assert trees.changed(tree) == {}
+
+
 def test_another_commit_than_the_pinned_one_names_both_and_how_to_pin_again(folder_of, source, tmp_path):
     folder_of("before", BEFORE)
     pinned = trees.resolve(source("overlay", base="before"), base=tmp_path).commit

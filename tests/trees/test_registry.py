@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from twotrees import trees
+from twotrees import process, trees
 from twotrees.errors import UsageError
+from twotrees.trees import cache, git
 
 CRASHING = """
 import os, signal, sys
@@ -139,6 +140,31 @@ def test_a_cache_that_cannot_be_written_is_one_clear_line(overlay, tmp_path, mon
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(UsageError, match="set XDG_CACHE_HOME to a folder you may write"):
         trees.resolve(overlay, base=tmp_path)
+
+
+def test_a_store_that_another_process_holds_is_waited_for_and_then_told(tmp_path):
+    told = pytest.raises(UsageError, match=r"store\.lock: another twotrees process has held it")
+    with cache.locked(tmp_path / "store"), told, cache.locked(tmp_path / "store", wait_s=0.2):
+        pass
+    with cache.locked(tmp_path / "store", wait_s=0.0):
+        pass
+
+
+def test_several_campaigns_may_make_the_same_tree_at_once(overlay, tmp_path, folder_of):
+    folders = [folder_of(f"user{number}", {"before/src/p/__init__.py": "VALUE = 1\n"}) for number in range(4)]
+    commands = [[sys.executable, "-c", CRASHING, str(folder), "leave"] for folder in folders]
+    others = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) for command in commands]
+    assert [(other.wait(), other.stderr.read()) for other in others] == [(0, b"")] * 4
+    for other in others:
+        other.stderr.close()
+
+
+def test_no_space_is_one_clear_line():
+    full = process.Finished(
+        ("git",), 128, b"", b"fatal: write error: No space left on device\nfatal: index-pack failed\n"
+    )
+    assert str(git.fault(full, "the tree cannot be written")).startswith("the tree cannot be written: no space left")
+    assert "no space left" in str(git.transport_fault(full, "here"))
 
 
 @pytest.mark.parametrize("arm", ["../x", "", "a/b", "-x", ".git"])

@@ -85,19 +85,20 @@ def opened(url: str, shown: str, local: bool) -> Clone:
     )
     place = cache.cache_folder("clones") / f"{stem}-{digest.sha256_bytes(url.encode())[:16]}.git"
     clone = Clone(place, url, shown, local)
+    remote = str(_common_folder(clone)) if local else url
     with cache.locked(place):
         if place.exists() and not git.call(["rev-parse", "--is-bare-repository"], git_dir=place).ok:
             shutil.rmtree(place)  # cut short while it was made: nothing in it can be trusted
         if not place.exists():
-            _initialise(clone)
+            _initialise(clone, remote)
     return clone
 
 
-def _initialise(clone: Clone) -> None:
+def _initialise(clone: Clone, remote: str) -> None:
     scratch = clone.git_dir.with_name(f"{clone.git_dir.name}.new")
     shutil.rmtree(scratch, ignore_errors=True)
     throwaway.initialise(scratch)
-    settings = {"remote.origin.url": clone.url}
+    settings = {"remote.origin.url": remote}
     blobless = {
         "remote.origin.promisor": "true",
         "remote.origin.partialclonefilter": "blob:none",
@@ -164,7 +165,7 @@ def _fetch_names(clone: Clone) -> None:
 
 
 def _resolve_local(clone: Clone, wanted: str) -> Resolved:
-    source = _repository_at(clone)
+    source = Path(clone.url)
     found = git.call(["rev-parse", "--verify", "-q", "--end-of-options", f"{wanted}^{{commit}}"], cwd=source)
     commit = found.text if found.ok and FULL_COMMIT.fullmatch(found.text) else None
     if commit is None:
@@ -178,11 +179,20 @@ def _resolve_local(clone: Clone, wanted: str) -> Resolved:
     return Resolved(commit, *_remarks_on_local_name(source, wanted, commit))
 
 
-def _repository_at(clone: Clone) -> Path:
+def _common_folder(clone: Clone) -> Path:
+    """The folder that a local repository can be fetched from: its path may be a folder inside it, or a worktree."""
     folder = Path(clone.url)
-    if not folder.is_dir() or not git.call(["rev-parse", "--git-dir"], cwd=folder).ok:
+    arguments = ["rev-parse", "--path-format=absolute", "--git-common-dir"]
+    found = git.call(arguments, cwd=folder) if folder.is_dir() else None
+    if found is None or not found.ok:
         raise UsageError(f"there is no git repository at {clone.shown}", mend="give a repository, or use kind path")
-    return folder
+    return Path(found.text)
+
+
+def top_of(clone: Clone) -> Path:
+    """The top folder of a local repository; of a bare one its own folder."""
+    found = git.call(["rev-parse", "--show-toplevel"], cwd=Path(clone.url))
+    return Path(found.text) if found.ok and found.text else Path(clone.url)
 
 
 def _remarks_on_local_name(source: Path, wanted: str, commit: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

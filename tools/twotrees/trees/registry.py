@@ -23,6 +23,8 @@ from twotrees.errors import UsageError
 from twotrees.trees import cache, git
 
 SCHEMA = "twotrees-worktree-v1"
+# A process's start is told in wall-clock time, which moves when the clock is set; ids are not used again this soon.
+SAME_START_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Entry:
     def owner_lives(self) -> bool:
         """Whether the process that made it still runs."""
         try:
-            return abs(psutil.Process(self.pid).create_time() - self.born) < 1.0
+            return abs(psutil.Process(self.pid).create_time() - self.born) < SAME_START_S
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:

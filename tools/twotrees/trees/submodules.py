@@ -76,8 +76,10 @@ def _addresses(parent: clone.Clone, commit: str) -> dict[str, str]:
 
 def _checked_out(parent: clone.Clone, path: str, pinned: str, address: str) -> clone.Clone | None:
     """A local repository's own checkout of the submodule, which saves the network, if it has the commit."""
-    here = Path(parent.url) / path
-    if not parent.local or not (here / ".git").exists():
+    if not parent.local:
+        return None
+    here = clone.top_of(parent) / path
+    if not (here / ".git").exists():
         return None
     if not git.call(["cat-file", "-e", f"{pinned}^{{commit}}"], cwd=here).ok:
         return None
@@ -90,7 +92,7 @@ def _clone(parent: clone.Clone, address: str, place: str) -> clone.Clone:
     if address.startswith(("./", "../")):
         address = joined(_origin(parent), address)
     try:
-        url, shown, local = sources.address(address, Path(parent.url) if parent.local else Path("/"))
+        url, shown, local = sources.address(address, clone.top_of(parent) if parent.local else Path("/"))
     except UsageError as fault:
         raise UsageError(f"submodule {place}: {fault.what}") from None
     if (local or url.lower().startswith("file://")) and not near:
@@ -103,7 +105,7 @@ def _origin(parent: clone.Clone) -> str:
     if not parent.local:
         return parent.url
     done = git.call(["config", "--get", "remote.origin.url"], cwd=Path(parent.url))
-    return done.text if done.ok and done.text else parent.url
+    return done.text if done.ok and done.text else str(clone.top_of(parent))
 
 
 def joined(parent: str, relative: str) -> str:

@@ -24,6 +24,8 @@ IDENTITY = {
     "GIT_COMMITTER_DATE": "946684800 +0000",
 }
 MESSAGE = b"twotrees tree\n"
+# A tree made of plain files holds exactly their bytes, whatever a .gitattributes among them asks for.
+ATTRIBUTES = "* -text !eol -ident -filter -working-tree-encoding\n"
 
 # What running or opening a folder leaves in it; none of it is content.
 LITTER_FOLDERS = frozenset(
@@ -104,6 +106,10 @@ def repository() -> Path:
     with cache.locked(place):
         if not (place / "HEAD").is_file():
             initialise(place)
+        attributes = place / "info" / "attributes"
+        attributes.parent.mkdir(exist_ok=True)
+        if not attributes.is_file() or attributes.read_text(encoding="utf-8") != ATTRIBUTES:
+            attributes.write_text(ATTRIBUTES, encoding="utf-8")
     return place
 
 
