@@ -131,13 +131,15 @@ def samples_of(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def tail(path: Path) -> str:
-    """The last lines of a log that are not empty, as one line of text."""
+    """What a log ends with, as one line of text: the exception of a traceback, else the last lines."""
     try:
         lines = path.read_bytes()[-8192:].decode("utf-8", "replace").splitlines()
     except OSError:
         return "no log"
     printable = ("".join(char if char.isprintable() else " " for char in line).strip() for line in lines)
     told = [line for line in printable if line][-TAIL_LINES:]
+    if any(line.startswith("Traceback (most") for line in lines) and told:
+        told = told[-1:]
     return " | ".join(told)[-TAIL_CHARACTERS:] or "it said nothing"
 
 

@@ -57,7 +57,8 @@ class Command:
     def options(self) -> list[str]:
         """``--option KEY=VALUE`` for each option of the study, then of the backend."""
         given = {"device": self.device, "physics_threads": self.threads["physics"]}
-        options = {key: value.format(**given) for key, value in self.config.study.options.items()}
+        told = self.config.study.options.get(self.config.backend.name, {})
+        options = {key: value.format(**given) for key, value in told.items()}
         options |= {key: str(value) for key, value in self.config.backend.options.items()}
         return [token for key, value in options.items() for token in ("--option", f"{key}={value}")]
 

@@ -91,7 +91,8 @@ class Study:
         instrument: What a terms run adds to it.
         parity: What a parity run adds to it, `{trace}` being the file it writes; empty when the script cannot.
         prepare: Commands run once in each tree before the first run, recorded like runs.
-        options: What the subject is told as ``--option KEY=VALUE``; `{device}` and `{physics_threads}` are filled in.
+        options: For each backend, what the subject is told as ``--option KEY=VALUE``; `{device}` and
+            `{physics_threads}` are filled in.
         pass_env: Names of environment variables that a run may see; all others are scrubbed and listed.
     """
 
@@ -105,7 +106,7 @@ class Study:
     instrument: tuple[str, ...] = ("--instrument",)
     parity: tuple[str, ...] = ("--parity", "{trace}")
     prepare: tuple[tuple[str, ...], ...] = ()
-    options: dict[str, str] = Field(default_factory=dict)
+    options: dict[str, dict[str, str]] = Field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
 
 
@@ -269,7 +270,11 @@ def placeholder_faults(study: Study) -> Iterator[tuple[str, str, str]]:
         *(("study.command", token, PLACEHOLDERS | {"trace"}) for token in study.command),
         *(("study.instrument", token, PLACEHOLDERS | {"trace"}) for token in study.instrument),
         *(("study.parity", token, PLACEHOLDERS | {"trace"}) for token in study.parity),
-        *((f"study.options.{name}", value, OPTION_PLACEHOLDERS) for name, value in study.options.items()),
+        *(
+            (f"study.options.{backend}.{name}", value, OPTION_PLACEHOLDERS)
+            for backend, options in study.options.items()
+            for name, value in options.items()
+        ),
         *(("study.prepare", token, PREPARE_PLACEHOLDERS) for tokens in study.prepare for token in tokens),
     ]
     for key, token, known in checked:
