@@ -1,12 +1,14 @@
 """Numba kernels of the hot path: four body rewards, the anchor height, the copy of the tracked bodies.
 
 Compiled on first use, in init; cached on disk below XDG_CACHE_HOME unless NUMBA_CACHE_DIR says otherwise. Arrays are
-float32 and C-contiguous; rewards may be summed in another order than NumPy's, so their last digits differ.
+C-contiguous float32; sums may run in another order than NumPy's, so their last digits differ.
 """
 
-import math
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import numba
 import numpy as np
@@ -14,47 +16,68 @@ import numpy as np
 from g1_tracking.host import usable_cores
 
 _MAX_THREADS = 8
+# Waking a worker costs tens of microseconds; below this many environments a kernel is done before it would pay.
+_PARALLEL_FROM = 4096
 
 
-def _configure_numba() -> None:
-    """Settings that a variable of the same name overrides: workqueue layer, cache outside the tree, usable cores only."""
+def _configure_numba() -> int:
+    """The workqueue layer, a cache outside the tree, usable cores only; environment variables win. Returns threads."""
     if "NUMBA_THREADING_LAYER" not in os.environ:
         numba.config.THREADING_LAYER = "workqueue"
     if "NUMBA_CACHE_DIR" not in os.environ:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         numba.config.CACHE_DIR = str(Path(base) / "g1_tracking" / "numba")
-    numba.set_num_threads(min(_MAX_THREADS, usable_cores(), numba.config.NUMBA_NUM_THREADS))
+    threads = min(_MAX_THREADS, usable_cores(), numba.config.NUMBA_NUM_THREADS)
+    numba.set_num_threads(threads)
+    return threads
 
 
-_configure_numba()
-_parallel = numba.njit(parallel=True, cache=True, error_model="numpy")
-# Sums may be reordered into vector lanes; NaN and infinity keep their meaning.
-_parallel_sums = numba.njit(
-    parallel=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"}
-)
+_THREADS = _configure_numba()
+# Sums may be spread over vector lanes; NaN and infinity keep their meaning.
+_REORDER_SUMS = {"reassoc", "contract", "arcp", "nsz"}
 
 
-@_parallel_sums
-def distance_reward(reference: np.ndarray, actual: np.ndarray, inverse_variance: np.float32, out: np.ndarray) -> None:
-    """out[n] = exp(-inverse_variance x mean over bodies of |reference - actual|^2), arrays (num_envs, bodies, 3)."""
-    envs, bodies = reference.shape[0], reference.shape[1]
-    scale = -inverse_variance / np.float32(bodies)
-    for n in numba.prange(envs):
+class Kernel:
+    """A kernel over environments, compiled for one thread and for all; the number of environments chooses."""
+
+    def __init__(self, function: FunctionType, fastmath: set[str] | bool):
+        options: dict[str, Any] = {"cache": True, "error_model": "numpy", "fastmath": fastmath}
+        # The disk cache knows a function by its name, and not whether it was compiled in parallel.
+        twin = FunctionType(function.__code__, function.__globals__, f"{function.__name__}_parallel")
+        twin.__qualname__ = twin.__name__
+        self._serial = numba.njit(**options)(function)
+        self._parallel = numba.njit(parallel=True, **options)(twin)
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any) -> None:
+        """Run the kernel; its first argument has one row per environment."""
+        parallel = _THREADS > 1 and len(args[0]) >= _PARALLEL_FROM
+        (self._parallel if parallel else self._serial)(*args)
+
+
+def _kernel(fastmath: set[str] | bool = False) -> Callable[[FunctionType], Kernel]:
+    return lambda function: Kernel(function, fastmath)
+
+
+@_kernel(fastmath=_REORDER_SUMS)
+def mean_squared_distance(reference: np.ndarray, actual: np.ndarray, bodies: int, scale: np.float32, out: np.ndarray):
+    """out[n] = scale x mean over bodies of |reference - actual|^2, arrays (num_envs, 3 x bodies)."""
+    factor = scale / np.float32(bodies)
+    for n in numba.prange(reference.shape[0]):
         total = np.float32(0.0)
-        for b in range(bodies):
-            for i in range(3):
-                error = reference[n, b, i] - actual[n, b, i]
-                total += error * error
-        out[n] = math.exp(total * scale)
+        for i in range(reference.shape[1]):
+            error = reference[n, i] - actual[n, i]
+            total += error * error
+        out[n] = total * factor
 
 
-@_parallel_sums
-def angle_reward(reference: np.ndarray, actual: np.ndarray, inverse_variance: np.float32, out: np.ndarray) -> None:
-    """out[n] = exp(-inverse_variance x mean over bodies of angle^2) between unit quaternions (num_envs, bodies, 4)."""
-    envs, bodies = reference.shape[0], reference.shape[1]
-    scale = np.float32(-4.0) * inverse_variance / np.float32(bodies)
+@_kernel(fastmath=_REORDER_SUMS)
+def mean_squared_angle(reference: np.ndarray, actual: np.ndarray, scale: np.float32, out: np.ndarray):
+    """out[n] = scale x mean over bodies of angle^2 between unit quaternions, arrays (num_envs, bodies, 4)."""
+    bodies = reference.shape[1]
+    factor = np.float32(4.0) * scale / np.float32(bodies)
     one = np.float32(1.0)
-    for n in numba.prange(envs):
+    for n in numba.prange(reference.shape[0]):
         total = np.float32(0.0)
         for b in range(bodies):
             dot = (
@@ -63,39 +86,48 @@ def angle_reward(reference: np.ndarray, actual: np.ndarray, inverse_variance: np
                 + reference[n, b, 2] * actual[n, b, 2]
                 + reference[n, b, 3] * actual[n, b, 3]
             )
-            half = math.acos(min(abs(dot), one))
-            total += half * half
-        out[n] = math.exp(total * scale)
+            x = min(abs(dot), one)
+            # acos(x) = sqrt(1 - x) P(x) to 2e-8 (Abramowitz and Stegun 4.4.46): squared it needs no root, and no libm
+            # call keeps the loop from running in vector lanes.
+            p = np.float32(-0.0012624911)
+            p = p * x + np.float32(0.0066700901)
+            p = p * x + np.float32(-0.0170881256)
+            p = p * x + np.float32(0.0308918810)
+            p = p * x + np.float32(-0.0501743046)
+            p = p * x + np.float32(0.0889789874)
+            p = p * x + np.float32(-0.2145988016)
+            p = p * x + np.float32(1.5707963050)
+            total += (one - x) * p * p
+        out[n] = total * factor
 
 
-@_parallel
-def height_off(reference: np.ndarray, actual: np.ndarray, body: int, threshold: np.float32, out: np.ndarray) -> None:
+@_kernel()
+def height_off(reference: np.ndarray, actual: np.ndarray, body: int, threshold: np.float32, out: np.ndarray):
     """out[n] = |height of one body in reference - in actual| > threshold, arrays (num_envs, bodies, 3)."""
     for n in numba.prange(reference.shape[0]):
         out[n] = abs(reference[n, body, 2] - actual[n, body, 2]) > threshold
 
 
-@_parallel
-def copy_bodies(
+@_kernel()
+def load_bodies(
+    sensors: np.ndarray,
+    body_ids: np.ndarray,
+    num_bodies: int,
     pos: np.ndarray,
     quat: np.ndarray,
     lin_vel: np.ndarray,
     ang_vel: np.ndarray,
-    body_ids: np.ndarray,
-    pos_out: np.ndarray,
-    quat_out: np.ndarray,
-    lin_vel_out: np.ndarray,
-    ang_vel_out: np.ndarray,
-) -> None:
-    """Copy some bodies' rows of four (num_envs, all bodies, 3 or 4) arrays into four (num_envs, len(body_ids), …)."""
-    for n in numba.prange(pos.shape[0]):
+):
+    """Convert some bodies out of sensor blocks (num_envs, nsensordata) into four (num_envs, len(body_ids), 3 or 4).
+
+    A block holds the positions of all `num_bodies`, then their orientations, linear and angular velocities.
+    """
+    for n in numba.prange(sensors.shape[0]):
         for k in range(body_ids.shape[0]):
-            b = body_ids[k]
+            at = body_ids[k] * np.uintp(3)
             for i in range(3):
-                pos_out[n, k, i] = pos[n, b, i]
+                pos[n, k, i] = sensors[n, at + i]
+                lin_vel[n, k, i] = sensors[n, 7 * num_bodies + at + i]
+                ang_vel[n, k, i] = sensors[n, 10 * num_bodies + at + i]
             for i in range(4):
-                quat_out[n, k, i] = quat[n, b, i]
-            for i in range(3):
-                lin_vel_out[n, k, i] = lin_vel[n, b, i]
-            for i in range(3):
-                ang_vel_out[n, k, i] = ang_vel[n, b, i]
+                quat[n, k, i] = sensors[n, 3 * num_bodies + 4 * body_ids[k] + i]

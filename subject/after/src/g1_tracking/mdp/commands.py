@@ -148,17 +148,12 @@ class MotionCommand:
         step = self._env.common_step_counter
         if not force and self._robot_cache_step == step:
             return
-        state, ids = self._env.backend.state, self._robot_body_ids
+        own = (self._robot_body_pos_w, self._robot_body_quat_w, self._robot_body_lin_vel_w, self._robot_body_ang_vel_w)
         if env_ids is None:
-            self._copy_robot_body_state(
-                self._robot_body_pos_w, self._robot_body_quat_w, self._robot_body_lin_vel_w, self._robot_body_ang_vel_w
-            )
+            self._copy_robot_body_state(*own)
         else:
-            rows = env_ids[:, None]
-            self._robot_body_pos_w[env_ids] = state.body_pos[rows, ids]
-            self._robot_body_quat_w[env_ids] = state.body_quat[rows, ids]
-            self._robot_body_lin_vel_w[env_ids] = state.body_lin_vel[rows, ids]
-            self._robot_body_ang_vel_w[env_ids] = state.body_ang_vel[rows, ids]
+            for out, values in zip(own, self._env.backend.state.bodies, strict=True):
+                out[env_ids] = values[env_ids]
         self._robot_cache_step = step
 
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from g1_tracking.managers.term import TermCfg, load_terms
 
+# Environments at a time: a block is checked while the core's own cache still holds it.
+_BLOCK = 512
+
 
 class ObservationManager:
     """Computes the groups.
@@ -18,8 +21,8 @@ class ObservationManager:
         self._env = env
         self._group_obs_term_names: dict[str, list[str]] = {}
         self._group_obs_term_cfgs: dict[str, list[TermCfg]] = {}
-        self._term_buffers: dict[str, list[np.ndarray]] = {}
-        self._finite: dict[str, list[np.ndarray]] = {}
+        self._noisy: dict[str, dict[int, np.ndarray]] = {}
+        self._finite: dict[str, np.ndarray] = {}
         self._group_buffers: dict[str, list[np.ndarray]] = {}
         self.group_widths: dict[str, int] = {}
         for group, entry in config.items():
@@ -30,9 +33,13 @@ class ObservationManager:
             shapes = [term.func(env, **term.params).shape for term in terms.values()]
             self._group_obs_term_names[group] = list(terms)
             self._group_obs_term_cfgs[group] = list(terms.values())
-            self._term_buffers[group] = [np.empty(shape, dtype=np.float32) for shape in shapes]
-            self._finite[group] = [np.empty(shape, dtype=bool) for shape in shapes]
+            self._noisy[group] = {
+                index: np.empty(shape, dtype=np.float32)
+                for index, (shape, term) in enumerate(zip(shapes, terms.values(), strict=True))
+                if term.noise
+            }
             self.group_widths[group] = sum(width for _, width in shapes)
+            self._finite[group] = np.empty((min(env.num_envs, _BLOCK), self.group_widths[group]), dtype=bool)
             # Two of each, taken in turn: an observation stays valid while the next step is computed.
             self._group_buffers[group] = [
                 np.zeros((env.num_envs, self.group_widths[group]), dtype=np.float32) for _ in range(2)
@@ -65,27 +72,33 @@ class ObservationManager:
             value = term.func(self._env, **term.params)
             if env_ids is not None:
                 value = value[env_ids]
-            column = self._term_buffers[group][index][: len(value)]
             if term.noise:
+                column = self._noisy[group][index][: len(value)]
                 self._env.draw_noise(term.noise, out=column)
                 column += value
-            else:
-                np.copyto(column, value)
-            finite = np.isfinite(column, out=self._finite[group][index][: len(value)])
-            if not finite.all():
-                raise FloatingPointError(self._not_finite(group, index, finite, env_ids))
-            columns.append(column)
-        if env_ids is not None:
-            return np.concatenate(columns, axis=1)
-        buffers = self._group_buffers[group]
-        buffers.reverse()
-        return np.concatenate(columns, axis=1, out=buffers[0])
+                value = column
+            columns.append(value)
+        if env_ids is None:
+            buffers = self._group_buffers[group]
+            buffers.reverse()
+            result = buffers[0]
+        else:
+            result = np.empty((len(env_ids), self.group_widths[group]), dtype=np.float32)
+        for start in range(0, len(result), _BLOCK):
+            part = result[start : start + _BLOCK]
+            np.concatenate([column[start : start + _BLOCK] for column in columns], axis=1, out=part)
+            if not np.isfinite(part, out=self._finite[group][: len(part)]).all():
+                raise FloatingPointError(self._not_finite(group, columns, env_ids))
+        return result
 
-    def _not_finite(self, group: str, index: int, finite: np.ndarray, env_ids: np.ndarray | None) -> str:
-        rows = np.flatnonzero(~finite.all(axis=1))
-        bad = rows if env_ids is None else env_ids[rows]
-        name = self._group_obs_term_names[group][index]
-        return f"observation term {group}/{name} is not finite in environments {bad[:10].tolist()}"
+    def _not_finite(self, group: str, columns: list[np.ndarray], env_ids: np.ndarray | None) -> str:
+        """Names the first term of a group that is not finite, and its environments."""
+        for name, value in zip(self._group_obs_term_names[group], columns, strict=True):
+            rows = np.flatnonzero(~np.isfinite(value).all(axis=1))
+            if len(rows):
+                bad = rows if env_ids is None else env_ids[rows]
+                return f"observation term {group}/{name} is not finite in environments {bad[:10].tolist()}"
+        return f"observation group {group} is not finite"
 
     def reset(self, env_ids: np.ndarray) -> None:
         """Nothing is kept per episode."""

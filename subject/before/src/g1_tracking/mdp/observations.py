@@ -23,7 +23,7 @@ def motion_anchor_pos_b(env: Any) -> np.ndarray:
 
 
 def motion_anchor_ori_b(env: Any) -> np.ndarray:
-    """Its orientation there: two columns of the rotation matrix, (num_envs, 6)."""
+    """Its x and y axes there, (num_envs, 6)."""
     return env.motion.relative.motion_anchor_ori_b
 
 
@@ -55,9 +55,9 @@ def last_action(env: Any) -> np.ndarray:
 
 def robot_body_pos_b(env: Any) -> np.ndarray:
     """The robot's tracked bodies in its anchor frame, metres, (num_envs, 42)."""
-    return env.motion.relative.robot_body_pos_b.reshape(env.num_envs, -1)
+    return env.motion.relative.robot_body_pos_b
 
 
 def robot_body_ori_b(env: Any) -> np.ndarray:
-    """Their orientations there: two columns of the rotation matrix each, (num_envs, 84)."""
-    return env.motion.relative.robot_body_ori_b.reshape(env.num_envs, -1)
+    """Their x and y axes there, (num_envs, 84)."""
+    return env.motion.relative.robot_body_ori_b
