@@ -189,6 +189,14 @@ def test_a_repository_without_commits_is_one_clear_line(new_repository, source, 
         assert "\n" not in str(caught.value)
 
 
+def test_a_repository_in_the_sha256_format_is_refused_as_that(new_repository, source, tmp_path):
+    other = new_repository("other", "--object-format=sha256")
+    other.commit({"a": "b"})
+    for where in ({"url": other.url}, {"path": "other"}):
+        with pytest.raises(UsageError, match="uses git's SHA-256 object format"):
+            trees.resolve(source("git", commit="main", **where), base=tmp_path)
+
+
 def test_a_folder_that_is_no_repository_is_one_clear_line(folder_of, source, tmp_path):
     folder_of("plain", {"a": "b"})
     with pytest.raises(UsageError, match="no git repository at plain"):

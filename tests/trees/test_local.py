@@ -87,6 +87,21 @@ def test_notes_and_data_that_nobody_can_import_do_not_make_a_tree_dirty(subject,
     assert made(here, tmp_path).edits == {}
 
 
+def test_bytecode_caches_and_environments_do_not_make_a_tree_dirty(subject, here, tmp_path):
+    for name in ("src/p/__pycache__/terms.cpython-311.pyc", "venv/pyvenv.cfg", "venv/lib/site-packages/numpy/x.py"):
+        subject.write(name, "x\n")
+    tree = made(here, tmp_path)
+    assert tree.edits == {} and trees.prepared(tree).prepared == {} and trees.diff(tree) == ""
+
+
+def test_a_file_with_a_magic_name_is_in_the_diff_as_itself(subject, here, tmp_path):
+    subject.commit({"src/[ab]*.py": "X = 1\n", ":(top)": "x\n"})
+    subject.write("src/[ab]*.py", "X = 2\n")
+    subject.write("src/größe.py", "G = 2\n")
+    patch = trees.diff(made(here, tmp_path, allow_dirty=True))
+    assert patch.count("diff --git") == 2 and "+X = 2" in patch and "b/src/größe.py" in patch
+
+
 def test_only_line_endings_are_no_edit(subject, here, tmp_path):
     subject.write("src/p/terms.py", "T = 1\r\n")
     assert made(here, tmp_path).edits == {}
@@ -125,6 +140,9 @@ def test_a_submodule_of_a_local_tree_belongs_to_it(subject, new_repository, here
     subject.write("src/inner/inner.py", "I = 2\n")
     with pytest.raises(UsageError, match=r"src/inner/inner\.py"):
         made(here, tmp_path)
+    subject.write("src/p/terms.py", "T = 2\n")
+    patch = trees.diff(made(here, tmp_path, allow_dirty=True))
+    assert "+++ b/src/inner/inner.py\n@@ -1 +1 @@\n-I = 1\n+I = 2\n" in patch and "+++ b/src/p/terms.py" in patch
 
 
 def test_a_missing_folder_is_one_clear_line(source, tmp_path):

@@ -61,7 +61,7 @@ def test_git_lfs_is_asked_to_fetch_where_it_is_installed(made, tmp_path, monkeyp
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     tree = made({".gitattributes": "*.stl filter=lfs\n", "assets/hand.stl": pointer})
-    assert trees.scan(tree) == () and trees.changed(tree) == {}
+    assert trees.scan(tree) == () and trees.changed(tree) == {} and trees.diff(tree) == ""
     (tree.path / "assets/hand.stl").write_bytes(b"solid foot\n")
     assert list(trees.changed(tree)) == ["assets/hand.stl"]
 

@@ -186,6 +186,8 @@ def _common_folder(clone: Clone) -> Path:
     found = git.call(arguments, cwd=folder) if folder.is_dir() else None
     if found is None or not found.ok:
         raise UsageError(f"there is no git repository at {clone.shown}", mend="give a repository, or use kind path")
+    if git.call(["rev-parse", "--show-object-format"], cwd=folder).text == "sha256":
+        raise UsageError(f"{clone.shown} uses git's SHA-256 object format; twotrees compares ids of 40 digits")
     return Path(found.text)
 
 

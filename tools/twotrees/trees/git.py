@@ -275,6 +275,8 @@ def transport_fault(done: process.Finished, shown: str) -> TwotreesError:
         return UsageError(
             f"{shown} cannot be reached ({reason(done)})", mend="connect, or give the path of a local clone instead"
         )
+    if "mismatched algorithms" in text:
+        return UsageError(f"{shown} uses git's SHA-256 object format; twotrees compares ids of 40 digits")
     if _ABSENT.search(text):
         return UsageError(f"there is no git repository at {shown} ({reason(done)})", mend="check the address")
     return UsageError(f"{shown} cannot be fetched: {reason(done)}")

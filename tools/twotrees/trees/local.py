@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from twotrees.trees import clone, compare, git, throwaway
 from twotrees.trees.tree import UNPINNED_LABEL, Submodule, Tree, commit_entries
@@ -49,7 +49,7 @@ def look(folder: Path) -> Look:
             return Look(head, (UNPINNED_LABEL,), (), git_dir, tuple(_checked_out(folder, git_dir, head, "")))
     repository = throwaway.repository()
     commit = throwaway.commit_files(repository, throwaway.compose((folder,)))
-    note = "the folder is no repository of its own: the commit is made from its files as they were"
+    note = "no repository with a commit of 40 digits: the commit is made from the files as they were"
     return Look(commit, (UNPINNED_LABEL,), (note,), repository, ())
 
 
@@ -74,14 +74,33 @@ def _checked_out(folder: Path, git_dir: Path, commit: str, prefix: str) -> list[
     return found
 
 
-def importable_extras(tree: Tree, *, ignored: bool) -> dict[str, str]:
-    """The untracked files that could be imported -> blob id on disk."""
+def untracked(tree: Tree, *, ignored: bool) -> list[str]:
+    """The files that git does not know, but for bytecode caches and virtual environments."""
     if not (tree.path / ".git").exists():
-        return {}
+        return []
     exclude = [] if ignored else ["--exclude-standard"]
     listing = git.call(["ls-files", "--others", *exclude, "-z"], cwd=tree.path)
     names = (raw.decode("utf-8", "surrogateescape") for raw in listing.stdout.split(b"\0")[:-1])
-    return {name: compare.blob_on_disk(tree.path / name) or "" for name in names if name.endswith(IMPORTABLE)}
+    return [name for name in names if not name.endswith("/") and not _is_litter(tree, PurePosixPath(name))]
+
+
+def _is_litter(tree: Tree, name: PurePosixPath) -> bool:
+    return any(
+        parent.name in throwaway.LITTER_FOLDERS or (tree.path / parent / "pyvenv.cfg").is_file()
+        for parent in name.parents
+        if parent.name
+    )
+
+
+def importable_extras(tree: Tree, *, ignored: bool) -> dict[str, str]:
+    """The untracked files that could be imported -> blob id on disk."""
+    names = (name for name in untracked(tree, ignored=ignored) if name.endswith(IMPORTABLE))
+    return {name: compare.blob_on_disk(tree.path / name) or "" for name in names}
+
+
+def differing(tree: Tree) -> list[str]:
+    """Every file by which the tree differs from its commit: changed, deleted, or untracked and not ignored."""
+    return sorted({*compare.changed(tree), *untracked(tree, ignored=False)})
 
 
 def edits(tree: Tree) -> Mapping[str, str]:

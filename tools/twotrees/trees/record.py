@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from twotrees.trees import git, imports, lfs
+from twotrees.trees import git, imports, lfs, local
 from twotrees.trees.findings import Finding
 from twotrees.trees.scanning import scan
 from twotrees.trees.tree import DIRTY_LABEL, Tree
@@ -81,39 +82,42 @@ def _imported(tree: Tree, reported: Sequence[Mapping[str, Any]], blobs: Mapping[
 def diff(tree: Tree) -> str:
     """How the files on disk differ from the commit, as a patch; untracked files are in it, ignored ones are not.
 
-    The comparison goes through an index and an object store of its own: flags in the tree's index do not hide
-    anything, and nothing is written into its repository.
+    Which files differ is found by content. The patch is made through an index and an object store of its own: flags in
+    the tree's index hide nothing, and nothing is written into its repository.
 
     Raises:
         UsageError: the files cannot be read.
     """
+    names = local.differing(tree)
+    parts = [("", tree.git_dir, tree.commit), *((item.path, item.git_dir, item.commit) for item in tree.submodules)]
+    mine: dict[str, list[str]] = {path: [] for path, _, _ in parts}
+    for name in names:
+        owner = max((path for path in mine if not path or name.startswith(f"{path}/")), key=len)
+        mine[owner].append(name[len(owner) + 1 :] if owner else name)
+    return "".join(_patch(tree, path, git_dir, commit, mine[path]) for path, git_dir, commit in parts if mine[path])
+
+
+def _patch(tree: Tree, prefix: str, git_dir: Path, commit: str, names: Sequence[str]) -> str:
     what = f"the diff of arm {tree.arm} cannot be made"
-    objects = Path(
-        git.ask(["rev-parse", "--git-path", "objects"], what=what, git_dir=tree.git_dir, cwd=tree.path).decode().strip()
-    )
+    place = tree.path / prefix
+    found = git.ask(["rev-parse", "--git-path", "objects"], what=what, git_dir=git_dir, cwd=place)
     with tempfile.TemporaryDirectory(prefix="twotrees-diff-") as scratch:
         env = git.content_environment(
             {
                 "GIT_INDEX_FILE": str(Path(scratch) / "index"),
                 "GIT_OBJECT_DIRECTORY": str(Path(scratch) / "objects"),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((tree.path / objects).absolute()),
-                "GIT_WORK_TREE": str(tree.path),
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str((place / os.fsdecode(found).strip()).absolute()),
+                "GIT_WORK_TREE": str(place),
+                "GIT_LITERAL_PATHSPECS": "1",
             }
         )
         (Path(scratch) / "objects").mkdir()
-        git.ask(["read-tree", tree.commit], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env)
-        git.ask(
-            ["add", "--all", "."], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env, timeout_s=git.CHECKOUT_S
-        )
-        arguments = [
-            "diff",
-            "--cached",
-            "--binary",
-            "--full-index",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-renames",
-        ]
-        patch = git.ask([*arguments, tree.commit], what=what, git_dir=tree.git_dir, cwd=tree.path, env=env)
+        git.ask(["read-tree", commit], what=what, git_dir=git_dir, cwd=place, env=env)
+        listing = b"".join(os.fsencode(name) + b"\0" for name in names)
+        add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
+        git.ask(add, what=what, git_dir=git_dir, cwd=place, env=env, stdin=listing, timeout_s=git.CHECKOUT_S)
+        inner = f"{prefix}/" if prefix else ""
+        options = ["--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"]
+        sides = [f"--src-prefix=a/{inner}", f"--dst-prefix=b/{inner}"]
+        patch = git.ask(["diff", "--cached", *options, *sides, commit], what=what, git_dir=git_dir, cwd=place, env=env)
     return patch.decode("utf-8", "replace")
