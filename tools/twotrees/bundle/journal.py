@@ -48,7 +48,7 @@ def read_journal(contents: Contents, plan: Plan, limits: layout.Limits) -> Story
     story: Story | None = None
     head = GENESIS
     for number, value in contents.json_lines(layout.JOURNAL, limits):
-        line = Node(value, layout.JOURNAL, f"line {number}")
+        line = Node(value, f"{layout.JOURNAL}: line {number}")
         line["seq"].equals(number - 1, "its place")
         line["prev"].equals(head, "the line before it")
         head = line["hash"].text(HEX_64)

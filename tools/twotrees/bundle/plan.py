@@ -92,7 +92,7 @@ def read_plan(contents: Contents, root: str) -> Plan:
         digest.text(HEX_64)
     for key in ("lock_identity", "checksums_sha256"):
         node["pins"][key].text(HEX_64)
-    node["statistics"].members()
+    dict(node["statistics"].members())
     node["protocol"]["name"].text(WORD)
     if (replicates := node["replicates"]).value is not None and replicates.text(HEX_64) == root:
         replicates.refuse("a replication cannot be of itself")
