@@ -4,7 +4,7 @@
 foreign format.
 """
 
-from twotrees.report import markdown, terminal
+from twotrees.report import html, markdown, terminal
 from twotrees.report.progress import Progress
 
-__all__ = ["Progress", "markdown", "terminal"]
+__all__ = ["Progress", "html", "markdown", "terminal"]

@@ -98,6 +98,37 @@ class Words:
     verify_with_tool: str
     replicate_intro: str
     replicate_new: str
+    html_language: str
+    contents: str
+    column_interval: str
+    column_mode: str
+    column_start: str
+    column_wall: str
+    column_before_campaign: str
+    column_after_campaign: str
+    distributions: str
+    distribution_of: str
+    distribution_legend: str
+    no_samples: str
+    more_phases: str
+    timeline: str
+    timeline_legend: str
+    no_monitor: str
+    all_attempts: str
+    all_outputs: str
+    all_facts: str
+    as_table: str
+    control_legend: str
+    validity_legend: str
+    arms_legend: str
+    unknown: str
+    fact_study: str
+    fact_backend: str
+    fact_scale: str
+    fact_protocol: str
+    fact_created: str
+    fact_replicates: str
+    watched: Mapping[str, str]
     metric_names: Mapping[str, str]
     part_names: Mapping[str, str]
     check_names: Mapping[str, str]
@@ -214,6 +245,43 @@ ENGLISH = Words(
     verify_with_tool="The toolkit checks the same and the meaning of every number:",
     replicate_intro="The same pins on your own host, compared with this bundle:",
     replicate_new="The same campaign anew:",
+    html_language="en",
+    contents="Contents",
+    column_interval="interval",
+    column_mode="mode",
+    column_start="start",
+    column_wall="wall (s)",
+    column_before_campaign="before the campaign",
+    column_after_campaign="after it",
+    distributions="Every run",
+    distribution_of="{metric}: every measured step of every run",
+    distribution_legend=(
+        "Each dot is one step; across is its time, down is the order in which it was measured, so a drift leans. "
+        "The stroke is the run's median."
+    ),
+    no_samples="The profiler kept no samples of single steps; only summaries exist.",
+    more_phases="More phases ({count})",
+    timeline="In time",
+    timeline_legend="Runs in the order in which they ran, and what the host did meanwhile.",
+    no_monitor="The monitor recorded nothing during the campaign.",
+    all_attempts="All {count} attempts",
+    all_outputs="All {count} outputs",
+    all_facts="All {count} facts",
+    as_table="As a table",
+    control_legend=(
+        "Above: runs of one arm around their own median, which is what no change looks like. "
+        "Below: the effect with its interval. Both as change of time in per cent."
+    ),
+    validity_legend="In the order in which they can void the comparison.",
+    arms_legend="The arms; the first is the baseline.",
+    unknown="unknown",
+    fact_study="study",
+    fact_backend="backend",
+    fact_scale="scale",
+    fact_protocol="protocol",
+    fact_created="begun",
+    fact_replicates="replicates",
+    watched={},
     metric_names={
         **_STAGES,
         BODY_REWARDS: "four body rewards",
@@ -328,6 +396,42 @@ CHINESE = Words(
     verify_with_tool="工具会做同样的检查，并核对每个数字的含义：",
     replicate_intro="在自己的机器上用相同的 pins 复测，并与本 bundle 比较：",
     replicate_new="重新执行同一测量：",
+    html_language="zh-CN",
+    contents="目录",
+    column_interval="区间",
+    column_mode="mode",
+    column_start="开始时间",
+    column_wall="耗时 (s)",
+    column_before_campaign="测量前",
+    column_after_campaign="测量后",
+    distributions="每次运行的分布",
+    distribution_of="{metric}：每次运行的全部 step",
+    distribution_legend=(
+        "每个点为一个 step：横向为耗时，纵向自上而下为测量顺序，因此漂移表现为倾斜；竖线为该次运行的 median。"
+    ),
+    no_samples="profiler 未保留单个 step 的样本，只有汇总值。",
+    more_phases="其余阶段（{count}）",
+    timeline="时间顺序",
+    timeline_legend="各次运行的实际先后顺序，以及期间的主机状态。",
+    no_monitor="测量期间没有主机监测记录。",
+    all_attempts="全部 {count} 次尝试",
+    all_outputs="全部 {count} 项输出",
+    all_facts="全部 {count} 项",
+    as_table="以表格显示",
+    control_legend=(
+        "上方为同一 arm 的各次运行相对其自身 median 的偏差，即“没有变化”时的样子；"
+        "下方为本次效应及其区间。单位均为耗时变化的百分比。"
+    ),
+    validity_legend="按可使比较失效的先后顺序排列。",
+    arms_legend="各 arm；第一个为基线。",
+    unknown="未知",
+    fact_study="study",
+    fact_backend="backend",
+    fact_scale="规模",
+    fact_protocol="协议",
+    fact_created="开始时间",
+    fact_replicates="复测对象",
+    watched={"frequency": "频率", "temperature": "温度", "load": "负载"},
     metric_names={
         **_STAGES,
         BODY_REWARDS: "四个 body rewards",
