@@ -7,16 +7,20 @@ Exit codes: 0 good, 1 negative verdict, 2 usage or configuration, 3 pins or envi
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 
 from twotrees import __version__
-from twotrees.errors import EXIT_GOOD, TwotreesError
+from twotrees.errors import EXIT_GOOD, NegativeVerdict, TwotreesError
+
+if TYPE_CHECKING:
+    from twotrees.campaign import Sealed
 
 EXIT_INTERRUPTED = 130
 Verb = Callable[[argparse.Namespace, Console], int]
@@ -156,13 +160,13 @@ def ab(args: argparse.Namespace, console: Console) -> int:
     return told(campaign.begin(config, composed, console, base=base_of(conf)), console)
 
 
-def told(bundle: Path, console: Console) -> int:
-    """Tells where the bundle lies and how anyone verifies it."""
-    import os
-
-    shown = Path(os.path.relpath(bundle))
+def told(sealed: Sealed, console: Console) -> int:
+    """Tells where the bundle lies and how anyone verifies it; arms that are not comparable are a negative verdict."""
+    shown = Path(os.path.relpath(sealed.bundle))
     console.print(f"\nbundle: {shown}")
     console.print(f"verify: nox -s verify -- {shown}")
+    if sealed.void:
+        raise NegativeVerdict(f"the arms are not comparable: {sealed.void}", file=shown)
     return EXIT_GOOD
 
 
@@ -192,9 +196,10 @@ def calibrate(args: argparse.Namespace, console: Console) -> int:
     conf = own_conf(args)
     _, composed = compose(flags(args), own_conf=conf)
     config, against_itself = control.against_itself(composed)
-    bundle = campaign.begin(config, against_itself, console, base=base_of(conf), extra_labels=[control.LABEL])
-    control.keep(bundle, config, console)
-    return told(bundle, console)
+    sealed = campaign.begin(config, against_itself, console, base=base_of(conf), extra_labels=[control.LABEL])
+    if not sealed.void:
+        control.keep(sealed.bundle, config, console)
+    return told(sealed, console)
 
 
 def resume(args: argparse.Namespace, console: Console) -> int:

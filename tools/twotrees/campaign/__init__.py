@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,20 @@ from twotrees.runs.plan import PlannedRun
 from twotrees.runs.work import UNFINISHED, Work, host_lock, results_folder, write_json
 from twotrees.study import CampaignConfig, typed
 
-__all__ = ["begin", "resume"]
+__all__ = ["Sealed", "begin", "resume"]
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """What a campaign ended in.
+
+    Attributes:
+        bundle: The bundle's folder.
+        void: Why the arms are not comparable; empty when they are.
+    """
+
+    bundle: Path
+    void: str
 
 
 def begin(
@@ -42,11 +56,8 @@ def begin(
     base: Path,
     replicates: str | None = None,
     extra_labels: Sequence[str] = (),
-) -> Path:
+) -> Sealed:
     """Runs a campaign from its start to a signed, verified bundle.
-
-    Returns:
-        The bundle's folder.
 
     Raises:
         TwotreesError: each foreseeable fault, with what is needed to mend it.
@@ -62,18 +73,17 @@ def begin(
         work.make()
         cleanup.callback(discard_unplanned, work)
         fingerprint = before.fingerprinted(campaign, "before")
-        made = before.checked_out(campaign, cleanup)
-        labels += [f"{tree.arm}: {label}" for tree in made.values() for label in tree.labels]
-        arms, plan = before.planned(campaign, made, labels, control.kept(config, fingerprint))
+        ground = before.grounded(campaign, cleanup)
+        labels += [f"{arm}: {label}" for arm, tree in ground.trees.items() for label in trees.labels(tree)]
+        plan = before.planned(campaign, ground, labels, control.kept(config, fingerprint))
         write_json(work.config, campaign.saved())
         write_json(work.plan, plan)
         log, _ = journal.read(work.journal)
         log.append("plan", sha256=sha256_file(work.plan))
-        before.prepare(campaign, made, arms, log)
-        return finish(campaign, plan, made, arms, fingerprint, results)
+        return finish(campaign, plan, ground, fingerprint, results)
 
 
-def resume(work: Work, console: Console) -> Path:
+def resume(work: Work, console: Console) -> Sealed:
     """Finishes an interrupted campaign.
 
     Raises:
@@ -99,28 +109,26 @@ def resume(work: Work, console: Console) -> Path:
         before.same_scripts(campaign, plan)
         before.checked(campaign)
         fingerprint = strict_json.read(work.data / "host" / "before.json")
-        made = before.checked_out(campaign, cleanup)
-        before.same_trees(plan, made)
-        arms, _ = before.planned(campaign, made, plan["labels"])
+        ground = before.grounded(campaign, cleanup)
+        before.same_trees(plan, ground.trees)
         before.fingerprinted(campaign, "resumed")
         if lines[-1]["event"] != "close":
             log.append("resume", sha256=sha256_file(work.data / "host" / "resumed.json"))
-        return finish(campaign, plan, made, arms, fingerprint, work.root.parents[1])
+        return finish(campaign, plan, ground, fingerprint, work.root.parents[1])
 
 
 def finish(
     campaign: Campaign,
     plan: Mapping[str, Any],
-    made: Mapping[str, trees.Tree],
-    arms: Mapping[str, matrix.Arm],
+    ground: before.Ground,
     fingerprint: dict[str, Any],
     results: Path,
-) -> Path:
+) -> Sealed:
     """From a written plan to a verified bundle: what beginning and resuming have in common."""
     work, console = campaign.work, campaign.console
     runs = [PlannedRun(**run) for run in plan["matrix"]]
     with host.Monitor(work.data / "host" / "monitor.jsonl", hz=campaign.config.host.monitor_hz) as monitor:
-        measured(campaign, runs, arms)
+        measured(campaign, runs, before.arms_on(campaign, ground))
     fingerprint_after = before.fingerprinted(campaign, "after")
     records = matrix.recorded(work)
     for finding in host.findings(fingerprint, fingerprint_after, monitor.summary()):
@@ -128,7 +136,7 @@ def finish(
     with campaign.step("parity"):
         after.compare_outputs(campaign, records)
     with campaign.step("aggregate"):
-        after.describe_trees(campaign, made, records)
+        after.describe_trees(campaign, ground.trees, records)
         after.keep_installed(campaign)
         after.close_journal(campaign, len(records))
         after.aggregate(campaign)
@@ -151,8 +159,10 @@ def finish(
     if verdict.exit_code != EXIT_GOOD:
         raise RunFailed(f"the bundle just sealed does not verify: {verdict.line}", file=sealed, mend="report this")
     report.terminal.show(work.data, console)
+    aggregate = strict_json.read(work.data / "aggregate.json", error=RunFailed)
+    void = [line for line in aggregate["twotrees"]["validity"] if not line["ok"]]
     work.remove()
-    return sealed
+    return Sealed(sealed, "; ".join(f"{line['check']}: {line['detail']}" for line in void))
 
 
 def discard_unplanned(work: Work) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -100,18 +102,54 @@ def fingerprinted(campaign: Campaign, when: str) -> dict[str, Any]:
     return fingerprint
 
 
-def checked_out(campaign: Campaign, cleanup: ExitStack) -> dict[str, trees.Tree]:
-    """Makes every arm's tree and looks through it.
+@dataclass(frozen=True)
+class Ground:
+    """What the runs stand on.
+
+    Attributes:
+        trees: Each arm's tree, checked out, looked through and prepared.
+        variables: Each arm's environment variables.
+        device: What ``backend.device`` came to.
+        threads: What the thread counts came to.
+        prepared: The preparing commands that were run, in order.
+    """
+
+    trees: Mapping[str, trees.Tree]
+    variables: Mapping[str, Mapping[str, str]]
+    device: str
+    threads: Mapping[str, Any]
+    prepared: Sequence[Mapping[str, Any]]
+
+
+def grounded(campaign: Campaign, cleanup: ExitStack) -> Ground:
+    """Makes, looks through and prepares every arm's tree, and settles what its runs may see.
 
     Raises:
-        PinsDiffer: a tree is not what its commit says, or holds what would falsify a run.
+        PinsDiffer: a tree is not what its commit says, or holds what would falsify a run; the device is missing.
+        RunFailed: a preparing command failed.
     """
+    config = campaign.config
+    threads = surroundings.resolved_threads(config.backend.threads, host.usable_cores())
+    made = checked_out(campaign, cleanup)
+    variables: dict[str, dict[str, str]] = {}
+    for arm, tree in made.items():
+        private = private_of(campaign, arm)
+        private.make()
+        variables[arm] = surroundings.variables(tree.path, private, campaign.python, threads, config.study.pass_env)
+    device = devices.settled(config.backend, campaign.python, variables[config.study.arms[0]])
+    told = prepare(campaign, made, variables)
+    if told:
+        made = {arm: trees.prepared(tree) for arm, tree in made.items()}
+    return Ground(made, variables, device, threads, told)
+
+
+def checked_out(campaign: Campaign, cleanup: ExitStack) -> dict[str, trees.Tree]:
+    """Makes every arm's tree and looks through it."""
     made: dict[str, trees.Tree] = {}
     with campaign.step("trees"):
         for arm in campaign.config.study.arms:
-            source = campaign.config.study.trees[arm]
             tree = trees.make(
-                source,
+                campaign.config.study.trees[arm],
                 arm,
                 campaign.work.root,
                 base=campaign.base,
@@ -119,62 +157,77 @@ def checked_out(campaign: Campaign, cleanup: ExitStack) -> dict[str, trees.Tree]
                 say=campaign.console.print,
             )
             cleanup.callback(trees.remove, tree)
-            made[arm] = tree
             trees.refuse(arm, trees.scan(tree))
+            made[arm] = tree
     return made
 
 
-def planned(
-    campaign: Campaign,
-    made: Mapping[str, trees.Tree],
-    labels: Sequence[str],
-    known_control: Mapping[str, Any] | None = None,
-) -> tuple[dict[str, matrix.Arm], dict[str, Any]]:
-    """What each arm's runs are given, and the plan as data."""
-    config, work = campaign.config, campaign.work
-    threads = surroundings.resolved_threads(config.backend.threads, host.usable_cores())
-    surround: dict[str, dict[str, str]] = {}
-    for arm in config.study.arms:
-        private = work.private(arm)
-        private.make()
-        surround[arm] = surroundings.variables(
-            made[arm].path, shared_cache(campaign, arm), campaign.python, threads, config.study.pass_env
-        )
-    first = config.study.arms[0]
-    device = devices.settled(config.backend, campaign.python, surround[first])
-    profiler, aggregator = pinned_copies(campaign)
+def prepare(
+    campaign: Campaign, made: Mapping[str, trees.Tree], variables: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """Runs the study's preparing commands once in each tree and tells what was run.
+
+    Raises:
+        RunFailed: one of them failed.
+    """
+    told = []
+    for words in campaign.config.study.prepare:
+        for arm, tree in made.items():
+            argv = [word.format(python=campaign.python, tree=tree.path, arm=arm) for word in words]
+            start, limit = journal.utc_now(), float(campaign.config.protocol.timeout_s)
+            with campaign.step(f"prepare {arm}"):
+                done = process.run(argv, cwd=tree.path, env=variables[arm], timeout_s=limit)
+            if not done.ok:
+                key = f"study.prepare ({arm})"
+                raise RunFailed(done.complaint, file=argv[0], key=key, mend="mend it and start again")
+            symbolic = campaign.roots.symbolic(argv)
+            told.append({"arm": arm, "argv": symbolic, "start": start, "end": journal.utc_now(), "exit": done.exit})
+    return told
+
+
+def arms_on(campaign: Campaign, ground: Ground) -> dict[str, matrix.Arm]:
+    """What each arm's runs are given."""
+    profiler, _ = pinned_copies(campaign)
     arms = {}
-    for arm, tree in made.items():
-        command = Command(config, campaign.python, profiler, tree.path, device, threads)
+    for arm, tree in ground.trees.items():
+        command = Command(campaign.config, campaign.python, profiler, tree.path, ground.device, ground.threads)
         arms[arm] = matrix.Arm(
             name=arm,
-            env=surround[arm],
-            scrubbed=surroundings.scrubbed(surround[arm]),
-            private=shared_cache(campaign, arm),
+            env=ground.variables[arm],
+            scrubbed=surroundings.scrubbed(ground.variables[arm]),
+            private=private_of(campaign, arm),
             argv=command.argv,
-            imported_wrong=provenance_of(tree, allow_dirty=config.allow_dirty),
+            imported_wrong=functools.partial(imported_wrong, tree),
         )
+    return arms
+
+
+def planned(
+    campaign: Campaign, ground: Ground, labels: Sequence[str], control: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The plan as data; what pins it is put beside it."""
+    config = campaign.config
     runs = planned_matrix(config.study.arms, config.protocol, config.seeds.order, with_parity=bool(config.study.parity))
-    plan = plan_data(
+    return plan_data(
         config,
         runs,
         arms=[
             {"name": arm, "commit": tree.commit, "tree": tree.tree_id, "source": dict(tree.source)}
-            for arm, tree in made.items()
+            for arm, tree in ground.trees.items()
         ],
-        scripts={path.name: sha256_file(path) for path in (profiler, aggregator)},
+        scripts={path.name: sha256_file(path) for path in pinned_copies(campaign)},
         pins=keep_pins(campaign),
-        device=device,
-        threads=threads,
+        device=ground.device,
+        threads=ground.threads,
+        prepared=ground.prepared,
         labels=labels,
-        control=known_control,
+        control=control,
         replicates=campaign.replicates,
         created=journal.utc_now(),
     )
-    return arms, plan
 
 
-def shared_cache(campaign: Campaign, arm: str) -> surroundings.Private:
+def private_of(campaign: Campaign, arm: str) -> surroundings.Private:
     """An arm's private folders; with ``host_cache=shared`` the tuner's cache is one folder for all arms."""
     private = campaign.work.private(arm)
     if campaign.config.backend.host_cache != "shared":
@@ -209,14 +262,9 @@ def keep_pins(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def provenance_of(tree: trees.Tree, *, allow_dirty: bool) -> Callable[[Sequence[Mapping[str, Any]]], list[str]]:
-    """Tells of each imported file that is not the commit's; a tree that is measured dirty on request may differ."""
-
-    def wrong(imported: Sequence[Mapping[str, Any]]) -> list[str]:
-        findings = trees.provenance(tree, imported)
-        return [finding.line for finding in findings if finding.refuses and not allow_dirty]
-
-    return wrong
+def imported_wrong(tree: trees.Tree, imported: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Tells of each imported file that a run of *tree* must not have imported."""
+    return [finding.line for finding in trees.provenance(tree, imported) if finding.refuses]
 
 
 def same_scripts(campaign: Campaign, plan: Mapping[str, Any]) -> None:
@@ -243,22 +291,3 @@ def same_trees(plan: Mapping[str, Any], made: Mapping[str, trees.Tree]) -> None:
                 file=arm["name"],
                 mend="start a new campaign",
             )
-
-
-def prepare(
-    campaign: Campaign, made: Mapping[str, trees.Tree], arms: Mapping[str, matrix.Arm], log: journal.Journal
-) -> None:
-    """Runs the study's preparing commands once in each tree.
-
-    Raises:
-        RunFailed: one of them failed.
-    """
-    for words in campaign.config.study.prepare:
-        for arm, tree in made.items():
-            argv = [word.format(python=campaign.python, tree=tree.path, arm=arm) for word in words]
-            done = process.run(
-                argv, cwd=tree.path, env=arms[arm].env, timeout_s=float(campaign.config.protocol.timeout_s)
-            )
-            log.append("prepare", arm=arm, argv=campaign.roots.symbolic(argv), exit=done.exit)
-            if not done.ok:
-                raise RunFailed(done.complaint, file=argv[0], key=f"study.prepare ({arm})", mend="mend it and resume")

@@ -78,6 +78,7 @@ def plan_data(
     pins: Mapping[str, Any],
     device: str,
     threads: Mapping[str, Any],
+    prepared: Sequence[Mapping[str, Any]],
     labels: Sequence[str],
     control: Mapping[str, Any] | None,
     replicates: str | None,
@@ -93,6 +94,7 @@ def plan_data(
         pins: Lock identity and the hash of CHECKSUMS.
         device: The device that ``auto`` came to.
         threads: The thread counts that ``auto`` came to.
+        prepared: The preparing commands that were run, in order.
         labels: What a reader must know about the circumstances (drift allowed, a dirty tree, …).
         control: What A against A showed on this host, or None when it was never calibrated.
         replicates: Root of the bundle that this campaign replicates.
@@ -131,6 +133,7 @@ def plan_data(
         "options": dict(config.study.options),
         "backend_options": dict(config.backend.options),
         "prepare": [list(command) for command in config.study.prepare],
+        "prepared": [dict(command) for command in prepared],
         "statistics": {
             "confidence": protocol.confidence,
             "delta": protocol.delta,
