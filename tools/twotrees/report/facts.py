@@ -7,7 +7,7 @@ computed here that `aggregate.json` holds; only its ratio intervals are restated
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -269,14 +269,28 @@ def read_campaign(data: Path) -> Campaign:
     Raises:
         BundleBroken: a file that is there cannot be read, is not strict JSON, or lacks what its schema demands.
     """
+    attempts = (_attempt(read(path)) for path in sorted((data / "runs").glob("*.json")))
+    events = [line.at("event").text() for line in read_lines(data / "journal.jsonl")]
+    return replace(
+        read_outline(data),
+        attempts=tuple(sorted(attempts, key=lambda attempt: attempt.attempt)),
+        resumed=events.count("resume"),
+        host=read_host(data / "host"),
+    )
+
+
+def read_outline(data: Path) -> Campaign:
+    """Reads plan, aggregate and parity only: enough for a list of many bundles. Attempts and host stay empty.
+
+    Raises:
+        BundleBroken: as `read_campaign`.
+    """
     plan = read(data / "plan.json")
     aggregate = _optional(data / "aggregate.json")
     ours = aggregate.at("twotrees") if aggregate else None
     if ours is not None and ours.value is None:
         ours = None
     statistics = plan.at("statistics") if plan.at("statistics").value is not None else Node({}, plan.file)
-    attempts = tuple(_attempt(read(path)) for path in sorted((data / "runs").glob("*.json")))
-    events = [line.at("event").text() for line in read_lines(data / "journal.jsonl")]
     return Campaign(
         data=data,
         study=plan.at("study").text("?"),
@@ -297,15 +311,15 @@ def read_campaign(data: Path) -> Campaign:
         pins=_pairs(plan.at("pins")),
         arms=tuple(_arm(arm) for arm in plan.at("arms").items()),
         planned=len(list(plan.at("matrix").items())),
-        attempts=tuple(sorted(attempts, key=lambda attempt: attempt.attempt)),
+        attempts=(),
         metrics=() if ours is None else _metrics(ours.at("metrics")),
         effects=() if ours is None else tuple(_effect(line) for line in ours.at("effects").items()),
         attribution=() if ours is None else tuple(_part(line) for line in ours.at("attribution").items()),
         validity=() if ours is None else tuple(_check(line) for line in ours.at("validity").items()),
         notes=() if ours is None else tuple(note.text() for note in ours.at("notes").items()),
         parity=_parity(node) if (node := _optional(data / "parity.json")) else None,
-        host=read_host(data / "host"),
-        resumed=events.count("resume"),
+        host=None,
+        resumed=0,
     )
 
 
