@@ -165,7 +165,7 @@ OTHER_STUDY = {
     "other actions": (["seeds.action=1"], {}),
     "another environment seed": (["seeds.env=1"], {}),
     "another backend": (["backend=mjwarp", "scale.num_envs=16"], {}),
-    "another option": (["+study.options.x=y"], {}),
+    "another option": (["+study.options.mujoco.x=y"], {}),
     "another option of the backend": (["+backend.options.x=1"], {}),
     "another command": (["study.command=['{python}','{out}']"], {}),
     "other instruments": (["+study.instrument=['--probe']"], {}),

@@ -28,7 +28,7 @@ REFUSED = [
     ("+foo=1", ["conf: foo: unknown key under the top", "use one of: study, backend"]),
     ("++protocol.detla=1", ["protocol.detla: unknown key under protocol", "did you mean delta?"]),
     ("+study.trees.before.ulr=x", ["study.trees.before.ulr: unknown key", "did you mean url?"]),
-    ("study.options.chunk=1", ["there is no key", "to add it, write +study.options.chunk=1"]),
+    ("study.options.mujoco.chunk=1", ["there is no key", "to add it, write +study.options.mujoco.chunk=1"]),
     ("study.parity=[]", ["there is no key", "to add it, write +study.parity=[]"]),
     # a sweep
     ("scale=smoke,quick", ["scale=smoke,quick: a sweep", "give one value"]),
@@ -62,7 +62,7 @@ REFUSED = [
     ("seeds=5", ["seeds: 5 is not right", "object"]),
     ("study.arms=before", ["study.arms: 'before' is not right", "array"]),
     ("backend.threads.numba=many", ["backend.threads.numba: 'many' is not right", "'auto'", "valid integer"]),
-    ("+study.options.x=3", ["study.options.x: 3 is not right", "valid string"]),
+    ("+study.options.mujoco.x=3", ["study.options.mujoco.x: 3 is not right", "valid string"]),
     # a value out of its range
     ("scale.num_envs=0", ["scale.num_envs: 0 is not right", "greater than or equal to 1"]),
     ("scale.warmup=-1", ["scale.warmup: -1 is not right"]),
@@ -105,7 +105,7 @@ REFUSED = [
     ("+study.instrument=['{nope}']", ["study.instrument: unknown placeholder {nope}"]),
     ("+study.parity=[--parity]", ["study.parity: no token holds {trace}"]),
     ("+study.prepare=[[make,'{out}']]", ["study.prepare: unknown placeholder {out}", "use one of: arm, python, tree"]),
-    ("study.options.device='{gpu}'", ["study.options.device: unknown placeholder {gpu}", "device, physics_threads"]),
+    ("study.options.mjwarp.device='{gpu}'", ["options.mjwarp.device: unknown placeholder {gpu}", "device, physics"]),
 ]
 
 

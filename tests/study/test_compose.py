@@ -113,7 +113,7 @@ def test_a_composed_campaign_cannot_be_changed() -> None:
 
 
 def test_an_option_of_the_study_can_be_added() -> None:
-    assert compose(["+study.options.chunk_size='24'"])[0].study.options["chunk_size"] == "24"
+    assert compose(["+study.options.mujoco.chunk_size='24'"])[0].study.options["mujoco"]["chunk_size"] == "24"
 
 
 def test_a_key_that_only_the_types_know_can_be_added() -> None:

@@ -32,7 +32,10 @@ OPTION_PLACEHOLDERS = frozenset({"device", "physics_threads"})
 PREPARE_PLACEHOLDERS = frozenset({"python", "tree", "arm"})
 
 # Dictionaries in which a study may have keys of its own; an override adds one with a leading plus.
-OPEN_KEYS = ("study.trees", "study.options", "backend.options", "scale.envs_of")
+OPEN_KEYS = (
+    *("study.trees", "study.options", "study.options.mujoco", "study.options.mjwarp"),
+    *("backend.options", "scale.envs_of"),
+)
 
 
 @dataclass(frozen=True, config=STRICT)
