@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
@@ -217,18 +218,32 @@ def write(data: Path, recipe: Recipe) -> Path:
 def write_host(folder: Path, minutes: int) -> None:
     folder.mkdir()
     before = {
-        "processor": {"model_name": "AMD EPYC", "cores": 2, "threads": 2, "microcode": {"unknown": "not readable"}},
-        "kernel": {"release": "6.1.0"},
-        "python": {"version": "3.11.7"},
-        "load": {"average": [0.1, 0.2, 0.3]},
+        "schema": "twotrees-host-v1",
+        "facets": {
+            "processor": {"model_name": "AMD EPYC", "cores": 2, "threads": 2, "microcode": {"unknown": "not readable"}},
+            "kernel": {"release": "6.1.0"},
+            "python": {"version": "3.11.7"},
+            "load": {"load_1": 0.1, "busy_pct": 1.0},
+        },
     }
+    after = json.loads(json.dumps(before))
+    after["facets"]["load"]["load_1"] = 1.5
     (folder / "before.json").write_text(json.dumps(before))
-    (folder / "after.json").write_text(json.dumps({**before, "load": {"average": [1.5, 1.2, 1.0]}}))
-    lines = [
+    (folder / "after.json").write_text(json.dumps(after))
+    begin = datetime(2026, 12, 1, 6, tzinfo=UTC).timestamp()
+    lines: list[dict[str, Any]] = [{"schema": "twotrees-monitor-v1", "hz": 1.0}]
+    lines += [
         {
-            "time": f"2026-12-01T06:{minute:02d}:30.000Z",
-            "frequency_mhz": [3000 + minute, 3010],
-            "load": 1.0 + minute / 10,
+            "time": begin + 60 * minute + 30,
+            "frequency_mhz": {"0": 3000 + minute, "1": 3010},
+            "temperature_c": {"unknown": "no sensor answers"},
+            "load_1": 1.0 + minute / 10,
+            "busy_pct": 50.0,
+            "steal_pct": 2.5,
+            "throttle_counts": {"unknown": "not counted"},
+            "quota_throttled": 0,
+            "gpu": {"GPU-1": {"sm_clock_mhz": 1980, "temperature_c": 40 + minute, "throttle_reasons": []}},
+            "own_cpu_s": 0.01 * minute,
         }
         for minute in range(1, minutes)
     ]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from twotrees import host
+from twotrees.errors import UsageError
 from twotrees.host.facts import unknown_reason
 from twotrees.report.node import Node, read, read_lines
 from twotrees.report.text import clean
@@ -20,12 +22,15 @@ ASKED_FIRST = (
     ("cpu", ("processor.model_name",)),
     ("cores", ("processor.cores",)),
     ("threads", ("processor.threads",)),
-    ("usable", ("usable.usable_cores", "usable.cores", "usable.cpus")),
-    ("memory", ("memory.total_mib", "memory.total_gib", "memory.total_kib", "memory.total_bytes", "memory.total")),
-    ("kernel", ("kernel.release", "kernel.version")),
+    ("usable", ("usable.usable_cores",)),
+    ("memory (GiB)", ("memory.total_gib",)),
+    ("system", ("kernel.distribution", "kernel.system")),
+    ("kernel", ("kernel.release",)),
+    ("virtualization", ("virtualization.hypervisor",)),
+    ("container", ("virtualization.container",)),
     ("governor", ("frequency.governor",)),
-    ("virtualization", ("virtualization.kind", "virtualization.hypervisor", "virtualization.virtualization")),
-    ("gpu", ("gpu.0.name", "gpus.0.name", "gpu.gpus", "gpus.gpus", "gpu.devices")),
+    ("gpu", ("gpu.models",)),
+    ("gpu driver", ("gpu.driver_version",)),
     ("python", ("python.version",)),
 )
 
@@ -55,11 +60,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Host:
-    """The host before, after and during the campaign; any of them may be empty."""
+    """The host before, after and during the campaign; any of them may be empty. `warnings`: why it was not quiet."""
 
     before: tuple[Fact, ...]
     after: tuple[Fact, ...]
     readings: tuple[Reading, ...]
+    warnings: tuple[str, ...]
 
     def asked_first(self) -> tuple[tuple[str, Fact], ...]:
         """The few facts that tell a reader which kind of machine this was."""
@@ -87,17 +93,31 @@ def read_host(folder: Path) -> Host | None:
     Raises:
         BundleBroken: a file that is there is not strict JSON.
     """
-    before, after = (_fingerprint(folder / f"{when}.json") for when in ("before", "after"))
-    readings = tuple(reading for line in read_lines(folder / "monitor.jsonl") if (reading := _reading(line)))
-    return Host(before, after, readings) if before or after or readings else None
+    taken = {when: read(path).value for when in ("before", "after") if (path := folder / f"{when}.json").exists()}
+    before, after = (tuple(flat(_facets(taken.get(when)))) for when in ("before", "after"))
+    monitor = folder / "monitor.jsonl"
+    readings = tuple(reading for line in read_lines(monitor) if (reading := _reading(line)))
+    if not before and not after and not readings:
+        return None
+    return Host(before, after, readings, _warnings(taken, monitor))
 
 
-def _fingerprint(path: Path) -> tuple[Fact, ...]:
-    if not path.exists():
+def _facets(taken: Any) -> Any:
+    return taken.get("facets", taken) if isinstance(taken, dict) else {}
+
+
+def _warnings(taken: dict[str, Any], monitor: Path) -> tuple[str, ...]:
+    """Why the host was not quiet, as the room of the host judges it; nothing for facts of another schema."""
+    before = taken.get("before")
+    if not isinstance(before, dict) or "facets" not in before:
         return ()
-    value = read(path).value
-    facets = value.get("facets", value) if isinstance(value, dict) else value
-    return tuple(flat(facets))
+    try:
+        summary = host.summary_of(monitor) if monitor.exists() else None
+        found = host.findings(before, taken.get("after"), summary)
+    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as fault:
+        # A stranger's bundle may hold facts of any shape; a report on it must still be made.
+        return (clean(f"the host's facts cannot be judged: {fault}", 200),)
+    return tuple(clean(finding.sentence, 300) for finding in found)
 
 
 def flat(value: Any, name: str = "") -> Iterator[Fact]:
@@ -120,24 +140,40 @@ def flat(value: Any, name: str = "") -> Iterator[Fact]:
 def _reading(line: Node) -> Reading | None:
     if not isinstance(line.value, dict):
         return None
-    moment = parsed_time(line.at("time").text())
+    moment = _moment(line.value.get("time"))
     if moment is None:
         return None
     values: dict[str, float] = {}
-    _numbers(line.value, "", values)
+    for name, value in line.value.items():
+        if name != "time":
+            _gather(clean(name), value, values)
     return Reading(moment, values)
 
 
-def _numbers(value: Any, name: str, found: dict[str, float]) -> None:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            _numbers(item, f"{name}.{clean(key)}" if name else clean(key), found)
-    elif isinstance(value, list):
-        numbers = [float(item) for item in value if isinstance(item, int | float) and not isinstance(item, bool)]
-        if numbers:
-            found[name] = sum(numbers) / len(numbers)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+def _gather(name: str, value: Any, found: dict[str, float]) -> None:
+    """A number under its name; of many sensors the hottest, of many cores the mean; what lies deeper by its path."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
         found[name] = float(value)
+    elif isinstance(value, dict):
+        numbers = [
+            float(item) for item in value.values() if isinstance(item, int | float) and not isinstance(item, bool)
+        ]
+        if numbers and len(numbers) == len(value):
+            found[name] = max(numbers) if "temp" in name else sum(numbers) / len(numbers)
+        else:
+            for key, item in value.items():
+                _gather(f"{name}.{clean(key)}", item, found)
+
+
+def _moment(value: Any) -> datetime | None:
+    if isinstance(value, str):
+        return parsed_time(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(value, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
 
 
 def parsed_time(text: str) -> datetime | None:

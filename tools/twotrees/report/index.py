@@ -144,8 +144,11 @@ def read_folder(results: Path) -> tuple[list[Listed], list[Unreadable]]:
             tags = folder / layout.TAG_MANIFEST
             root = sha256_file(tags)[:8] if tags.is_file() else "not sealed"
             bundles.append(Listed(clean(folder.name), root, link, read_outline(folder / layout.PAYLOAD)))
-        except (BundleBroken, OSError) as fault:
-            unreadable.append(Unreadable(clean(folder.name), clean(str(fault), 300)))
+        except BundleBroken as fault:
+            where = [Path(fault.file).name if fault.file else "", fault.key or "", fault.what]
+            unreadable.append(Unreadable(clean(folder.name), clean(": ".join(filter(None, where)), 300)))
+        except OSError as fault:
+            unreadable.append(Unreadable(clean(folder.name), fault.strerror or type(fault).__name__))
     return bundles, unreadable
 
 

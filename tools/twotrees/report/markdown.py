@@ -65,6 +65,9 @@ def verdict(campaign: Campaign, words: Words) -> list[str]:
     blocks = [f"> {text}" if found.kind == "not comparable" else text]
     qualifying = [*([gap] if (gap := sentences.missing(campaign, words)) else [])]
     qualifying += [f"{words.labels}: {label}" for label in campaign.labels]
+    if campaign.host and campaign.host.warnings:
+        first, *rest = campaign.host.warnings
+        qualifying.append(f"{words.not_quiet}: {first}{f' (+{len(rest)})' if rest else ''}")
     if qualifying:
         blocks.append(bullets(f"**{markdown(text)}**" for text in qualifying))
     return blocks
@@ -178,6 +181,7 @@ def host(campaign: Campaign, words: Words) -> list[str]:
         [markdown(words.asked_first.get(label, label)), code(fact.value)] for label, fact in campaign.host.asked_first()
     ]
     blocks = [grid([words.column_fact, words.column_value], rows)] if rows else [words.no_host]
+    blocks.append(bullets(markdown(warning) for warning in campaign.host.warnings))
     blocks.append("`data/host/before.json`, `data/host/after.json`, `data/host/monitor.jsonl`")
     return blocks
 

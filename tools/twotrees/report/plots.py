@@ -19,7 +19,16 @@ from twotrees.report.words import Words
 
 # Dots are drawn on a grid of so many places across and down; two on one place are drawn once.
 ACROSS, DOWN = 1000, 24
-WATCHED = (("frequency", ("freq", "mhz")), ("temperature", ("temp",)), ("load", ("load",)), ("steal", ("steal",)))
+# Label, and what the monitor's name for it has in it; the first name that fits is drawn.
+WATCHED = (
+    ("frequency", ("frequency",)),
+    ("temperature", ("temperature",)),
+    ("load", ("load",)),
+    ("busy", ("busy",)),
+    ("steal", ("steal",)),
+    ("gpu clock", ("gpu", "clock")),
+    ("gpu temperature", ("gpu", "temperature")),
+)
 
 
 @dataclass(frozen=True)
@@ -278,7 +287,8 @@ def _watches(readings: Sequence[Reading], begin: datetime, axis: Axis, words: Wo
     names = dict.fromkeys(name for reading in readings for name in reading.values)
     made = []
     for label, parts in WATCHED:
-        name = next((name for name in names if any(part in name.lower() for part in parts)), None)
+        own = [name for name in names if ("gpu" in name) == ("gpu" in parts)]
+        name = next((name for name in own if all(part in name for part in parts)), None)
         if name is None:
             continue
         points = [(reading.time, reading.values[name]) for reading in readings if name in reading.values]
@@ -291,9 +301,20 @@ def _watches(readings: Sequence[Reading], begin: datetime, axis: Axis, words: Wo
             f"{100.0 - down.place_pct(value):.0f}"
             for moment, value in points
         )
-        told = f"{words.watched.get(label, label)} ({name})"
-        made.append(Watch(told, line, f"{min(values):.4g}", f"{max(values):.4g}"))
+        made.append(
+            Watch(
+                words.watched.get(label, label),
+                line,
+                f"{min(values):.4g}",
+                f"{max(values):.4g} {unit_of(name)}".strip(),
+            )
+        )
     return made
+
+
+def unit_of(name: str) -> str:
+    """The unit at the end of a monitor's name for a quantity."""
+    return {"mhz": "MHz", "c": "°C", "pct": "%", "w": "W"}.get(name.rpartition("_")[2], "")
 
 
 def control(campaign: Campaign) -> Control | None:

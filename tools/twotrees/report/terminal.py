@@ -62,7 +62,9 @@ class View:
         self.say(sentences.control(campaign, ENGLISH))
         self.checks(campaign)
         self.lost(campaign)
-        self.listed("Notes", campaign.notes)
+        if campaign.host is not None:
+            self.listed(ENGLISH.not_quiet, campaign.host.warnings)
+        self.listed(ENGLISH.notes, campaign.notes)
 
     def verdict(self, campaign: Campaign) -> None:
         """The one sentence, and what qualifies it."""

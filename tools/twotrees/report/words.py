@@ -92,6 +92,7 @@ class Words:
     baseline: str
     interrupted: str
     no_host: str
+    not_quiet: str
     host_changed: str
     scale: str
     verify_intro: str
@@ -238,6 +239,7 @@ ENGLISH = Words(
     parity_fails="FAILS: {failed} of {count} outputs differ by more than {tolerance}.",
     baseline="baseline",
     interrupted="The campaign was resumed {count} time(s).",
+    not_quiet="The host was not quiet",
     no_host="No host facts were recorded.",
     host_changed="Changed during the campaign",
     scale="{num_envs} environments, {warmup} warm-up and {measure} measured steps",
@@ -389,6 +391,7 @@ CHINESE = Words(
     parity_fails="未通过：{count} 项输出中有 {failed} 项超出容差 {tolerance}。",
     baseline="基线",
     interrupted="本次测量曾中断并续跑 {count} 次。",
+    not_quiet="主机不安静",
     no_host="没有记录硬件信息。",
     host_changed="测量期间发生变化",
     scale="{num_envs} envs，warmup {warmup} steps，measure {measure} steps",
@@ -431,7 +434,15 @@ CHINESE = Words(
     fact_protocol="协议",
     fact_created="开始时间",
     fact_replicates="复测对象",
-    watched={"frequency": "频率", "temperature": "温度", "load": "负载"},
+    watched={
+        "frequency": "频率",
+        "temperature": "温度",
+        "load": "负载",
+        "busy": "CPU 占用",
+        "steal": "steal",
+        "gpu clock": "GPU 频率",
+        "gpu temperature": "GPU 温度",
+    },
     metric_names={
         **_STAGES,
         BODY_REWARDS: "四个 body rewards",
@@ -472,7 +483,9 @@ CHINESE = Words(
         "cores": "核心数",
         "threads": "线程数",
         "usable": "可用核心",
-        "memory": "内存",
+        "memory (GiB)": "内存 (GiB)",
+        "system": "系统",
+        "container": "容器",
         "virtualization": "虚拟化",
     },
 )
