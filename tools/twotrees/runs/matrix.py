@@ -45,6 +45,7 @@ class Arm:
         scrubbed: Names that were taken out.
         private: Its own folders.
         argv: Makes the argv of a run: (planned run, result file, trace file) to tokens.
+        roots: Folders that its records name by symbols.
         imported_wrong: Tells what is wrong with the files that a result says it imported; empty when nothing is.
     """
 
@@ -52,6 +53,7 @@ class Arm:
     env: Mapping[str, str]
     scrubbed: Sequence[str]
     private: Private
+    roots: Roots
     argv: Callable[[PlannedRun, Path, Path], list[str]]
     imported_wrong: Callable[[Sequence[Mapping[str, Any]]], Sequence[str]]
 
@@ -69,7 +71,6 @@ class Matrix:
         timeout_s: Limit of one run.
         stop_on_failure: Whether a failed run ends the matrix.
         environment_digest: Digest of the installed distributions, taken before and after each run.
-        roots: Folders that records name by symbols.
         frozen_cache: Whether every run finds the tuner state that the first run left.
     """
 
@@ -81,7 +82,6 @@ class Matrix:
     timeout_s: float
     stop_on_failure: bool
     environment_digest: Callable[[], str]
-    roots: Roots
     frozen_cache: bool
 
 
@@ -110,17 +110,23 @@ def drive(matrix: Matrix, watcher: Watcher) -> None:
     """
     log, lines = journal.read(matrix.work.journal)
     close_open_attempt(matrix, log, lines)
-    done = {line["run"] for line in lines if line["event"] == "end" and line["status"] == "ok"}
+    done = finished(matrix.work, lines)
+    installed = next(iter(done.values()), None)
     number = sum(line["event"] == "start" for line in lines)
     failed: set[str] = set()
     for planned in matrix.runs:
         if planned.run in done or planned.arm in failed:
             continue
+        where = f"run {planned.run} ({planned.arm} {planned.mode} {planned.repeat})"
+        before = matrix.environment_digest()
+        if before != (installed or before):
+            what = "the installed packages are no longer those of the runs before it"
+            raise PinsDiffer(what, file=where, mend="install them again as they were and resume, or begin anew")
+        installed = before
         number += 1
-        outcome = one_attempt(matrix, log, number, planned, watcher)
+        outcome = one_attempt(matrix, log, number, planned, before, watcher)
         if outcome.status == "ok":
             continue
-        where = f"run {planned.run} ({planned.arm} {planned.mode} {planned.repeat})"
         if outcome.pins_differ:
             raise PinsDiffer(outcome.reason, file=where, mend="a result of other code or packages is never used")
         if matrix.stop_on_failure:
@@ -133,17 +139,39 @@ def drive(matrix: Matrix, watcher: Watcher) -> None:
         failed.add(planned.arm)  # an arm that cannot run once is not asked eleven times more
 
 
+def finished(work: Work, lines: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """The runs that have a result, and the digest of the packages they ran with.
+
+    Raises:
+        RunFailed: a record is not the one that the journal names.
+    """
+    done = {}
+    for line in lines:
+        if line["event"] != "end" or line["status"] != "ok":
+            continue
+        path = work.data / line["file"]
+        if not path.is_file() or sha256_file(path) != line["sha256"]:
+            what = "is not the record that the journal names"
+            raise RunFailed(what, file=path, mend="start a new campaign; this one was changed by hand")
+        done[line["run"]] = strict_json.read(path, error=RunFailed)["environment"]["before"]
+    return done
+
+
 def one_attempt(
-    matrix: Matrix, log: journal.Journal, number: int, planned: PlannedRun, watcher: Watcher
+    matrix: Matrix, log: journal.Journal, number: int, planned: PlannedRun, before: str, watcher: Watcher
 ) -> Outcome:
-    """Runs one planned run once; its record is on the disk and in the journal when this returns."""
+    """Runs one planned run once, *before* being the digest of the packages that it finds.
+
+    Its record is on the disk and in the journal when this returns.
+    """
     arm, work = matrix.arms[planned.arm], matrix.work
     out, trace = work.root / "results" / f"{number:04d}.json", work.trace(planned.arm)
     argv = arm.argv(planned, out, trace)
+    if planned.mode == "parity":
+        trace.unlink(missing_ok=True)  # of an earlier attempt
     snapshot = work.root / "frozen-cache"
     if matrix.frozen_cache and snapshot.is_dir():
         arm.private.restore_cache(snapshot)
-    before = matrix.environment_digest()
     log.append("start", attempt=number, run=planned.run, arm=planned.arm, mode=planned.mode)
     watcher.run_started(planned)
     cwd = arm.private.root / "tmp"
@@ -163,6 +191,8 @@ def one_attempt(
         keep(matrix, log, interrupted(matrix, number, planned, argv, reason, environment))
         raise
     status, reason, result = attempts.judged(ended, out, work.log(number, "err"), matrix.expected(planned))
+    if status == "ok" and planned.mode == "parity" and not trace.is_file():
+        status, reason = "invalid", "it ended well but wrote no trace"
     after = matrix.environment_digest()
     pins_differ = ended.exit == EXIT_PINS_DIFFER
     if after != before:
@@ -174,20 +204,28 @@ def one_attempt(
         number,
         planned,
         matrix.backend,
-        argv=matrix.roots.symbolic(argv),
-        env=matrix.roots.symbolic(arm.env),
+        argv=arm.roots.symbolic(argv),
+        env=arm.roots.symbolic(arm.env),
         scrubbed=arm.scrubbed,
         ended=ended,
         status=status,
-        reason=matrix.roots.symbolic(reason),
+        reason=arm.roots.symbolic(reason),
         environment={"before": before, "after": after},
-        result=matrix.roots.symbolic(result),
+        result=arm.roots.symbolic(result),
     )
     keep(matrix, log, record)
     if matrix.frozen_cache and status == "ok" and not snapshot.is_dir():
-        shutil.copytree(arm.private.cache, snapshot)
+        freeze(arm.private.cache, snapshot)
     watcher.run_ended(planned, status, ended.wall_s)
     return Outcome(status, reason, pins_differ)
+
+
+def freeze(cache: Path, snapshot: Path) -> None:
+    """Copies the tuner's cache to *snapshot*, which is there as a whole or not at all."""
+    draft = snapshot.with_name(snapshot.name + ".part")
+    shutil.rmtree(draft, ignore_errors=True)
+    shutil.copytree(cache, draft)
+    draft.rename(snapshot)
 
 
 def keep(matrix: Matrix, log: journal.Journal, record: Mapping[str, Any]) -> None:
@@ -218,8 +256,8 @@ def interrupted(
         number,
         planned,
         matrix.backend,
-        argv=matrix.roots.symbolic(argv),
-        env=matrix.roots.symbolic(arm.env),
+        argv=arm.roots.symbolic(argv),
+        env=arm.roots.symbolic(arm.env),
         scrubbed=arm.scrubbed,
         ended=None,
         status="interrupted",
