@@ -1,4 +1,4 @@
-"""A real project for the pins: wheels built here, an index on the loopback interface, a lock and an environment by uv."""
+"""A real project for the pins: wheels built here, an index on the loopback interface, lock and environment by uv."""
 
 from __future__ import annotations
 

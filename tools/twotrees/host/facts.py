@@ -96,7 +96,9 @@ def same_for_all(values: Mapping[str, Any], otherwise: str) -> Any:
     if not values:
         return Unknown(otherwise)
     distinct = list(values.values())
-    return distinct[0] if all(value == distinct[0] for value in distinct) else dict(values)
+    # The reasons name each CPU's own file; where no CPU tells, the first one's reason speaks for all.
+    same = all(value == distinct[0] for value in distinct) or all(isinstance(value, Unknown) for value in distinct)
+    return distinct[0] if same else dict(values)
 
 
 def cpu_numbers(text: str) -> frozenset[int]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 MIB = 1 << 20
+
+# nvml.h: nvmlClockType_t and nvmlTemperatureSensors_t.
+CLOCK_SM, CLOCK_MEMORY, TEMPERATURE_GPU = 1, 2, 0
 
 # nvml.h, nvmlClocksEventReason*: why the clocks are below what was asked for.
 THROTTLE_REASONS = {
@@ -35,10 +37,13 @@ def reasons(bits: int) -> list[str]:
     return [*named, f"reason {rest:#x}"] if rest else named
 
 
-def attempt(read: Callable[..., Any], *arguments: Any) -> Any:
-    """A value, or why NVML gives none. Every NVML call may fail on some card, driver or permission."""
+def ask(nvml: Any, name: str, *arguments: Any) -> Any:
+    """What NVML's function *name* gives, or why it gives nothing.
+
+    Every call may fail on some card, driver or permission, and an old pynvml lacks some functions and constants.
+    """
     try:
-        value = read(*arguments)
+        value = getattr(nvml, name)(*arguments)
     except Exception as fault:
         # NVMLError's classes are made at import time by each version of pynvml; a fake or an old one has others.
         return {"unknown": f"NVML: {fault}"}
@@ -51,26 +56,26 @@ def snapshot(nvml: Any) -> dict[str, Any]:
     Returns:
         ``{"driver_version", "cuda_driver", "nvml_version", "gpus": {uuid: {...}}}``, or ``{"unavailable": reason}``.
     """
-    started = attempt(nvml.nvmlInit)
+    started = ask(nvml, "nvmlInit")
     if isinstance(started, dict):
         return {"unavailable": started["unknown"].removeprefix("NVML: ")}
-    count = attempt(nvml.nvmlDeviceGetCount)
+    count = ask(nvml, "nvmlDeviceGetCount")
     if isinstance(count, dict):
         return {"unavailable": count["unknown"].removeprefix("NVML: ")}
     gpus: dict[str, Any] = {}
     faults: list[str] = []
     for index in range(count):
-        handle = attempt(nvml.nvmlDeviceGetHandleByIndex, index)
-        uuid = handle if isinstance(handle, dict) else attempt(nvml.nvmlDeviceGetUUID, handle)
+        handle = ask(nvml, "nvmlDeviceGetHandleByIndex", index)
+        uuid = handle if isinstance(handle, dict) else ask(nvml, "nvmlDeviceGetUUID", handle)
         if isinstance(uuid, dict):
             faults.append(uuid["unknown"])
         else:
             gpus[uuid] = describe(nvml, handle)
-    cuda = attempt(nvml.nvmlSystemGetCudaDriverVersion_v2)
+    cuda = ask(nvml, "nvmlSystemGetCudaDriverVersion_v2")
     return {
-        "driver_version": attempt(nvml.nvmlSystemGetDriverVersion),
+        "driver_version": ask(nvml, "nvmlSystemGetDriverVersion"),
         "cuda_driver": cuda if isinstance(cuda, dict) else f"{cuda // 1000}.{cuda % 1000 // 10}",
-        "nvml_version": attempt(nvml.nvmlSystemGetNVMLVersion),
+        "nvml_version": ask(nvml, "nvmlSystemGetNVMLVersion"),
         "gpus": gpus,
         "lost": faults,
     }
@@ -79,38 +84,38 @@ def snapshot(nvml: Any) -> dict[str, Any]:
 def describe(nvml: Any, handle: Any) -> dict[str, Any]:
     """One GPU: memory in MiB, clocks in MHz, power in W, temperatures in °C."""
 
-    def ask(name: str, *arguments: str) -> Any:
-        return attempt(lambda: getattr(nvml, name)(handle, *(getattr(nvml, constant) for constant in arguments)))
+    def of(name: str, *arguments: int) -> Any:
+        return ask(nvml, name, handle, *arguments)
 
-    def scaled(name: str, divisor: float, *arguments: str) -> Any:
-        value = ask(name, *arguments)
-        return value if isinstance(value, dict) else round(value / divisor, 3)
+    def watts(name: str) -> Any:
+        milliwatts = of(name)
+        return milliwatts if isinstance(milliwatts, dict) else milliwatts / 1000
 
-    capability = ask("nvmlDeviceGetCudaComputeCapability")
-    memory = ask("nvmlDeviceGetMemoryInfo")
+    capability = of("nvmlDeviceGetCudaComputeCapability")
+    memory = of("nvmlDeviceGetMemoryInfo")
     return {
-        "name": ask("nvmlDeviceGetName"),
+        "name": of("nvmlDeviceGetName"),
         "pci_bus_id": bus_id(nvml, handle),
         "compute_capability": capability if isinstance(capability, dict) else ".".join(map(str, capability)),
         "memory_total_mib": memory if isinstance(memory, dict) else memory.total // MIB,
         "memory_used_mib": memory if isinstance(memory, dict) else memory.used // MIB,
-        "sm_clock_mhz": ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_SM"),
-        "memory_clock_mhz": ask("nvmlDeviceGetClockInfo", "NVML_CLOCK_MEM"),
-        "sm_clock_max_mhz": ask("nvmlDeviceGetMaxClockInfo", "NVML_CLOCK_SM"),
-        "memory_clock_max_mhz": ask("nvmlDeviceGetMaxClockInfo", "NVML_CLOCK_MEM"),
-        "application_clock_mhz": ask("nvmlDeviceGetApplicationsClock", "NVML_CLOCK_SM"),
-        "performance_state": ask("nvmlDeviceGetPerformanceState"),
-        "power_w": scaled("nvmlDeviceGetPowerUsage", 1000),
-        "power_limit_w": scaled("nvmlDeviceGetEnforcedPowerLimit", 1000),
-        "power_limit_default_w": scaled("nvmlDeviceGetPowerManagementDefaultLimit", 1000),
-        "temperature_c": ask("nvmlDeviceGetTemperature", "NVML_TEMPERATURE_GPU"),
+        "sm_clock_mhz": of("nvmlDeviceGetClockInfo", CLOCK_SM),
+        "memory_clock_mhz": of("nvmlDeviceGetClockInfo", CLOCK_MEMORY),
+        "sm_clock_max_mhz": of("nvmlDeviceGetMaxClockInfo", CLOCK_SM),
+        "memory_clock_max_mhz": of("nvmlDeviceGetMaxClockInfo", CLOCK_MEMORY),
+        "application_clock_mhz": of("nvmlDeviceGetApplicationsClock", CLOCK_SM),
+        "performance_state": of("nvmlDeviceGetPerformanceState"),
+        "power_w": watts("nvmlDeviceGetPowerUsage"),
+        "power_limit_w": watts("nvmlDeviceGetEnforcedPowerLimit"),
+        "power_limit_default_w": watts("nvmlDeviceGetPowerManagementDefaultLimit"),
+        "temperature_c": of("nvmlDeviceGetTemperature", TEMPERATURE_GPU),
         "throttle_reasons": throttle(nvml, handle),
-        "mig_mode": switch(ask("nvmlDeviceGetMigMode")),
+        "mig_mode": switch(of("nvmlDeviceGetMigMode")),
         "mig_devices": mig_devices(nvml, handle),
-        "persistence": switch(ask("nvmlDeviceGetPersistenceMode")),
-        "ecc": switch(ask("nvmlDeviceGetEccMode")),
-        "compute_mode": ask("nvmlDeviceGetComputeMode"),
-        "vbios": ask("nvmlDeviceGetVbiosVersion"),
+        "persistence": switch(of("nvmlDeviceGetPersistenceMode")),
+        "ecc": switch(of("nvmlDeviceGetEccMode")),
+        "compute_mode": of("nvmlDeviceGetComputeMode"),
+        "vbios": of("nvmlDeviceGetVbiosVersion"),
         "compute_processes": processes(nvml, handle),
     }
 
@@ -125,35 +130,38 @@ def switch(value: Any) -> Any:
 
 def bus_id(nvml: Any, handle: Any) -> Any:
     """The PCI address, which is what CUDA_DEVICE_ORDER=PCI_BUS_ID sorts by."""
-    info = attempt(nvml.nvmlDeviceGetPciInfo, handle)
-    return info if isinstance(info, dict) else attempt(lambda: info.busId)
+    info = ask(nvml, "nvmlDeviceGetPciInfo", handle)
+    if isinstance(info, dict):
+        return info
+    address = getattr(info, "busId", None) or {"unknown": "NVML: no PCI address"}
+    return address.decode("ascii", "replace") if isinstance(address, bytes) else address
 
 
 def throttle(nvml: Any, handle: Any) -> Any:
     """Why the clocks are held down now; the call was renamed in driver 535."""
     for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):
         if hasattr(nvml, name):
-            bits = attempt(getattr(nvml, name), handle)
+            bits = ask(nvml, name, handle)
             return bits if isinstance(bits, dict) else reasons(bits)
     return {"unknown": "NVML: this pynvml cannot ask for throttle reasons"}
 
 
 def mig_devices(nvml: Any, handle: Any) -> Any:
     """UUIDs of the GPU's slices; empty without MIG."""
-    count = attempt(nvml.nvmlDeviceGetMaxMigDeviceCount, handle)
+    count = ask(nvml, "nvmlDeviceGetMaxMigDeviceCount", handle)
     if isinstance(count, dict):
         return count
     found = []
     for index in range(count):
-        device = attempt(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
+        device = ask(nvml, "nvmlDeviceGetMigDeviceHandleByIndex", handle, index)
         if not isinstance(device, dict):
-            found.append(attempt(nvml.nvmlDeviceGetUUID, device))
+            found.append(ask(nvml, "nvmlDeviceGetUUID", device))
     return found
 
 
 def processes(nvml: Any, handle: Any) -> Any:
     """How many processes compute on the GPU."""
-    running = attempt(nvml.nvmlDeviceGetComputeRunningProcesses, handle)
+    running = ask(nvml, "nvmlDeviceGetComputeRunningProcesses", handle)
     return running if isinstance(running, dict) else len(running)
 
 
@@ -162,11 +170,11 @@ def sample(nvml: Any) -> dict[str, Any]:
     gpus: dict[str, Any] = {}
     for index in range(nvml.nvmlDeviceGetCount()):
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
-        uuid = attempt(nvml.nvmlDeviceGetUUID, handle)
-        power = attempt(nvml.nvmlDeviceGetPowerUsage, handle)
+        uuid = ask(nvml, "nvmlDeviceGetUUID", handle)
+        power = ask(nvml, "nvmlDeviceGetPowerUsage", handle)
         gpus[str(uuid)] = {
-            "sm_clock_mhz": attempt(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
-            "temperature_c": attempt(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            "sm_clock_mhz": ask(nvml, "nvmlDeviceGetClockInfo", handle, CLOCK_SM),
+            "temperature_c": ask(nvml, "nvmlDeviceGetTemperature", handle, TEMPERATURE_GPU),
             "power_w": power if isinstance(power, dict) else power / 1000,
             "throttle_reasons": throttle(nvml, handle),
         }

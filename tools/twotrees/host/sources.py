@@ -51,6 +51,7 @@ class Sources:
         processes: Lists all processes that may be seen, except our own family.
         pause: Sleeps for some seconds between two readings of a counter.
         interval_s: The length of that pause.
+        timeout_s: How long a command may take to answer.
     """
 
     root: Path
@@ -68,12 +69,14 @@ class Sources:
     processes: Callable[[], list[Usage] | Unknown]
     pause: Callable[[float], None] = time.sleep
     interval_s: float = 0.3
+    timeout_s: float = COMMAND_TIMEOUT_S
 
-    def run(self, *argv: str, timeout_s: float = COMMAND_TIMEOUT_S) -> process.Finished:
+    def run(self, *argv: str, timeout_s: float | None = None) -> process.Finished:
         """Runs a command in the C locale with these sources' environment."""
-        return process.run(argv, env={**self.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}, timeout_s=timeout_s)
+        env = {**self.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+        return process.run(argv, env=env, timeout_s=self.timeout_s if timeout_s is None else timeout_s)
 
-    def answer(self, *argv: str, timeout_s: float = COMMAND_TIMEOUT_S) -> str | Unknown:
+    def answer(self, *argv: str, timeout_s: float | None = None) -> str | Unknown:
         """A command's standard output, or the first line of what it complained about."""
         finished = self.run(*argv, timeout_s=timeout_s)
         if not finished.ok:

@@ -26,6 +26,7 @@ JUNK_FOLDERS = frozenset(
 JUNK_FILES = re.compile(r"(\.py[co]|~|\.sw[a-p]|\.orig|\.rej|\.bak|\.nb[ci])$|^(\.DS_Store|Thumbs\.db|\.#.*|#.*#)$")
 
 MEND = "restore it from git, or write CHECKSUMS anew if the change is meant"
+MEND_EXTRA = "remove it, or write CHECKSUMS anew if it is meant"
 
 # coreutils: "HASH", a space, a space or "*", the name; a leading backslash says that the name is escaped.
 _GNU = re.compile(r"^(?P<escaped>\\?)(?P<digest>[0-9A-Fa-f]{64}) [ *](?P<name>.+)$", re.DOTALL)
@@ -156,7 +157,7 @@ def verify(root: Path) -> list[Finding]:
         if fault is not None:
             found.append(fault)
     extra = [name for name in covered(root) if name not in listed]
-    found += [Finding("extra", name, f"is covered by {NAME} and not listed in it", MEND) for name in extra]
+    found += [Finding("extra", name, f"is covered by {NAME} and not listed in it", MEND_EXTRA) for name in extra]
     return found
 
 

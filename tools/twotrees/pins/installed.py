@@ -111,11 +111,11 @@ def _versions(lock: locks.Lock, environment: Environment, expected: Mapping[str,
             )
         elif not any(_same(item.version, version) for version in allowed):
             what = f"version {item.version} is installed, the lock has {' and '.join(allowed)}"
-            yield Finding("version", item.name, what, "uv sync")
+            yield Finding("version", item.name, what, "run `uv sync`")
     for name, version in sorted(expected.items()):
         root = lock.root
         if name not in seen and not (root is not None and name == root.name and root.source == "virtual"):
-            yield Finding("missing", name, f"the lock has version {version}, and none is installed", "uv sync")
+            yield Finding("missing", name, f"the lock has version {version}, and none is installed", "run `uv sync`")
 
 
 def _same(left: str, right: str) -> bool:

@@ -46,7 +46,9 @@ def ask(sources: Sources) -> dict[str, Any] | Unknown:
     """Runs the NVML process and reads its one line."""
     finished = sources.run(*sources.nvml)
     if not finished.ok:
-        return Unknown(f"unavailable: {finished.complaint}")
+        traceback = finished.complaint.startswith("Traceback")
+        last = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return Unknown(f"unavailable: {last if traceback else finished.complaint}")
     try:
         answer = strict_json.loads(finished.text)
         if "unavailable" in answer:
