@@ -1,8 +1,8 @@
 """Toolkit overhead: a campaign's wall time against a plain shell loop over the same commands, alternating in one run.
 
-`python benchmarks/overhead.py [--rounds 2] [KEY=VALUE …]` prints, for each round, the campaign's wall time, the sum of its
-runs, and the wall time of a shell loop over the argv that its bundle records, in trees and environment of the same kind.
-Two ratios come out: (campaign - sum of its runs) / campaign, and campaign / loop.
+`python benchmarks/overhead.py [--rounds 2] [KEY=VALUE …]` prints, for each round, the campaign's wall time, the sum of
+its runs, and the wall time of a shell loop over the argv that its bundle records, in trees and environment of the same
+kind. Two ratios come out: (campaign - sum of its runs) / campaign, and campaign / loop.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def loop_script(records: list[dict[str, Any]], work: Path, made: dict[str, Path]
     prefixes = {"TOOLKIT": toolkit_root(), "VENV": Path(sys.executable).parents[1], "PYTHON": Path(sys.base_prefix)}
 
     def real(text: str, arm: str) -> str:
-        text = text.replace(f"${{WORK}}/trees/{arm}", str(made[arm])).replace("${WORK}", str(work))
+        text = text.replace("${TREE}", str(made[arm])).replace("${WORK}", str(work))
         for symbol, folder in {**prefixes, "HOME": Path.home()}.items():
             text = text.replace(f"${{{symbol}}}", str(folder))
         return text

@@ -29,6 +29,7 @@ KNOBS: dict[str, Any] = {
     "junk": False,  # print to standard output at import, at init and in every step
     "numba": False,  # compute one reward in a compiled kernel
     "compile_at": 0,  # compile one more kernel in this step
+    "chunk_size": 12,  # what the start-up tuner decided
     "decision": "miss",  # what the start-up tuner says of its cache
     "option": "",  # stands in the composed configuration
 }

@@ -184,7 +184,6 @@ def measured(campaign: Campaign, runs: Sequence[PlannedRun], arms: Mapping[str, 
         timeout_s=float(config.protocol.timeout_s),
         stop_on_failure=config.protocol.on_failure == "stop",
         environment_digest=lambda: environment_digest(folders).digest,
-        roots=campaign.roots,
         frozen_cache=config.backend.host_cache == "frozen",
     )
     with report.Progress(campaign.console, runs, guess_s=config.scale.guess_s) as progress:

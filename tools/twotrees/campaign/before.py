@@ -196,6 +196,7 @@ def arms_on(campaign: Campaign, ground: Ground) -> dict[str, matrix.Arm]:
             env=ground.variables[arm],
             scrubbed=surroundings.scrubbed(ground.variables[arm]),
             private=private_of(campaign, arm),
+            roots=surroundings.roots(campaign.work.root, campaign.toolkit, campaign.python, tree.path),
             argv=command.argv,
             imported_wrong=functools.partial(imported_wrong, tree),
         )

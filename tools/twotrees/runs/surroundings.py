@@ -138,14 +138,16 @@ class Roots:
         return value
 
 
-def roots(work: Path, toolkit: Path, interpreter: Path) -> Roots:
-    """The symbols of a campaign: its work folder, the toolkit, the interpreter's environment, the home."""
-    return Roots(
-        {
-            "WORK": work,
-            "TOOLKIT": toolkit,
-            "VENV": interpreter.parent.parent,
-            "PYTHON": Path(sys.base_prefix),
-            "HOME": Path.home(),
-        }
-    )
+def roots(work: Path, toolkit: Path, interpreter: Path, tree: Path | None = None) -> Roots:
+    """The symbols of a campaign: its work folder, the toolkit, the interpreter's environment, the home; an arm's tree.
+
+    An arm's own tree is ``TREE`` wherever it lies, so that the records of two arms read alike.
+    """
+    folders = {
+        "WORK": work,
+        "TOOLKIT": toolkit,
+        "VENV": interpreter.parent.parent,
+        "PYTHON": Path(sys.base_prefix),
+        "HOME": Path.home(),
+    }
+    return Roots(folders if tree is None else {"TREE": tree, **folders})

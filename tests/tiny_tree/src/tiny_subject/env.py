@@ -42,7 +42,7 @@ class TinyEnv:
         self.episode_steps = 5
         self.action_space = Box((ACTIONS,))
         self.config = {"backend": backend, "num_envs": num_envs, "option": knobs.option, "options": dict(options)}
-        self.decisions = {"chunk_size": 12, "chunk_cache": knobs.decision}
+        self.decisions = {"chunk_size": knobs.chunk_size, "chunk_cache": knobs.decision}
         self.workload = {"substeps_per_step": 2, "bodies": BODIES}
         self.threads = {"physics": 1}
         self.common_step_counter = 0
