@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,11 @@ class Recipe:
     parity: bool
     started: datetime
     environment: str
-    trees: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def timing_mode(self) -> str:
+        """The mode from which phases are read."""
+        return "lockstep" if self.protocol == "lockstep" else "phase"
 
 
 def write_campaign(
@@ -124,7 +128,8 @@ def write_campaign(
         seed: Of the samples.
         num_envs: What the plan says.
         study: Name of the study.
-        protocol: `documented` (arm by arm) or `interleaved` (arms alternate).
+        protocol: `documented` (arm by arm), `interleaved` (arms alternate) or `lockstep` (*repeats* rounds of one
+            worker for each arm, in blocks of four steps, in the place of phase runs).
         speedups: For each arm what share of the possible saving it makes: 0 is the baseline, 1 the default of all other
             arms. Equal shares are an A/A campaign.
         noise: Relative spread of a step's time, and of a run's level.
@@ -213,7 +218,15 @@ def write_surroundings(data: Path, recipe: Recipe) -> None:
         record |= {"commit": commit, "tree": tree, "labels": [], "notes": [], "files": len(MODULES), "submodules": []}
         record |= {"lfs": [], "extension_modules": [], "edits": {}, "prepared": {}, "imported": imported}
         write(data / "trees" / f"{arm}.json", {**record, "findings": []})
-        (data / "config" / f"{arm}.yaml").write_text(f"sim_dt: 0.005\nnum_envs: {recipe.num_envs}\n")
+        header = f"# composed by the subject; SHA-256 of its canonical JSON: {config_of(recipe)[1]}\n"
+        (data / "config" / f"{arm}.yaml").write_text(f"{header}num_envs: {recipe.num_envs}\nsim_dt: 0.005\n")
+
+
+def config_of(recipe: Recipe) -> tuple[dict[str, Any], str]:
+    """The composed configuration, and the digest by which the measured child names it."""
+    config = {"sim_dt": 0.005, "num_envs": recipe.num_envs}
+    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return config, digest.sha256_bytes(text.encode())
 
 
 def commit_of(arm: str) -> tuple[str, str]:
@@ -238,7 +251,7 @@ def clock(recipe: Recipe, seconds: float) -> str:
 def matrix_of(recipe: Recipe) -> list[dict[str, Any]]:
     """The planned runs."""
     slots = [(arm, "parity", 1) for arm in recipe.arms] if recipe.parity else []
-    modes, repeats = ("phase", "terms"), range(1, recipe.repeats + 1)
+    modes, repeats = (recipe.timing_mode, "terms"), range(1, recipe.repeats + 1)
     if recipe.protocol == "documented":
         slots += [(arm, mode, repeat) for arm in recipe.arms for mode in modes for repeat in repeats]
     else:
@@ -253,6 +266,7 @@ def plan_of(recipe: Recipe) -> dict[str, Any]:
     """``plan.json``."""
     arms = [dict(zip(("name", "commit", "tree"), (arm, *commit_of(arm)), strict=True)) for arm in recipe.arms]
     order = "by-arm" if recipe.protocol == "documented" else "balanced"
+    counts = {f"{mode}_runs": recipe.repeats for mode in (recipe.timing_mode, "terms")}
     plan: dict[str, Any] = {
         "schema": "twotrees-plan-v1",
         "study": recipe.study,
@@ -262,8 +276,7 @@ def plan_of(recipe: Recipe) -> dict[str, Any]:
         "protocol": {
             "name": recipe.protocol,
             "order": order,
-            "phase_runs": recipe.repeats,
-            "terms_runs": recipe.repeats,
+            **counts,
             "parity_steps": recipe.steps,
         },
         "scale": {"name": "synthetic", "num_envs": recipe.num_envs, "warmup": 5, "measure": recipe.steps},
@@ -348,6 +361,7 @@ def record_of(
         "schema": "twotrees-run-v1",
         "attempt": attempt,
         **planned,
+        **({"round": planned["repeat"]} if planned["mode"] == "lockstep" else {}),
         "backend": recipe.backend,
         "argv": argv,
         "env": {"PYTHONPATH": f"${{WORK}}/trees/{arm}/src", "NUMBA_NUM_THREADS": "2", "LC_ALL": "C.UTF-8"},
@@ -398,8 +412,7 @@ def result_of(recipe: Recipe, planned: Mapping[str, Any]) -> dict[str, Any]:
     samples["backend_refresh_cache_ms"] = {"unit": "ns", "values": [value // 10 for value in core]}
     resets = [step % 3 for step in range(steps)]
     backend = {name: summary(samples[name]) for name in sorted(samples) if name.startswith("backend_")}
-    config = {"sim_dt": 0.005, "num_envs": recipe.num_envs}
-    text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    config, config_sha256 = config_of(recipe)
     result: dict[str, Any] = {
         "repo": f"${{WORK}}/trees/{arm}",
         "backend": recipe.backend,
@@ -432,7 +445,7 @@ def result_of(recipe: Recipe, planned: Mapping[str, Any]) -> dict[str, Any]:
         "first_call_ms": 30.0,
         "compiles_after_warmup": 0,
         "config": config,
-        "config_sha256": digest.sha256_bytes(text.encode()),
+        "config_sha256": config_sha256,
         "decisions": {"chunk_size": 12},
         "max_rss_kib": 262144,
     }
@@ -453,7 +466,22 @@ def result_of(recipe: Recipe, planned: Mapping[str, Any]) -> dict[str, Any]:
                 added += np.asarray([ns / 1e6 for ns in phases["step"]["values"]])
         result["term_sum_step_ms"] = summary({"unit": "ms", "values": added.tolist()})
         ours |= {"probe_cost_ns": 120, "term_samples": dict(sorted(terms.items()))}
+    if mode == "lockstep":
+        ours["blocks"] = blocks_of(ours.pop("samples"), steps)
     return {**result, "twotrees": ours}
+
+
+def blocks_of(samples: Mapping[str, Any], steps: int) -> list[dict[str, Any]]:
+    """A lockstep worker's samples, in blocks of four steps."""
+    return [
+        {
+            "block": place,
+            "samples": {
+                name: {"unit": "ns", "values": series["values"][start : start + 4]} for name, series in samples.items()
+            },
+        }
+        for place, start in enumerate(range(0, steps, 4))
+    ]
 
 
 def parity_of(recipe: Recipe) -> dict[str, Any]:

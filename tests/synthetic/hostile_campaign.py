@@ -97,6 +97,16 @@ several(
             "missing",
             lambda b: ((b.bundle / "data/config/after.yaml").unlink(), reseal(b.bundle, KEY))[1],
         ),
+        "a configuration that is another": (
+            "data/config/after.yaml",
+            "does not name the digest",
+            lambda b: (b.write("data/config/after.yaml", "sim_dt: 0.001\n"), reseal(b.bundle, KEY))[1],
+        ),
+        "a configuration whose digest is no comment": (
+            "data/config/after.yaml",
+            "does not name the digest",
+            lambda b: (b.edit("data/config/after.yaml", "# ", "x: "), reseal(b.bundle, KEY))[1],
+        ),
         "pins of another day": (
             "data/plan.json: pins.checksums_sha256",
             "CHECKSUMS says",
@@ -327,6 +337,16 @@ several(
             "journal.jsonl: line 2",
             "second plan",
             journalled(lambda ls: ls.insert(1, dict(ls[0]))),
+        ),
+        "a journal with a tree prepared after the first run": (
+            "journal.jsonl: line 4",
+            "prepared after the first run",
+            journalled(lambda lines: lines.insert(3, {"time": lines[0]["time"], "event": "prepare", "arm": "after"})),
+        ),
+        "a journal with an unknown tree prepared": (
+            "journal.jsonl: line 2: arm",
+            "no such arm",
+            journalled(lambda lines: lines.insert(1, {"time": lines[0]["time"], "event": "prepare", "arm": "next"})),
         ),
         "a journal with an unknown event": (
             "journal.jsonl: line 2",

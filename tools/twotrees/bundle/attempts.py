@@ -44,7 +44,7 @@ class Facts:
     Attributes:
         environment: The one digest of installed distributions, and the file that told it first.
         imported: For each arm, path inside the tree to (sha256, blob).
-        config: For each arm, the digest of its composed configuration.
+        config: For each arm whose subject tells its composed configuration, its digest.
         without_samples: Runs whose profiler gave no raw samples.
         with_samples: Runs whose profiler did.
         missing: Planned runs of which there is no good attempt.
@@ -95,14 +95,20 @@ def _check_names(contents: Contents, story: Story) -> None:
 def _check_order(plan: Plan, story: Story) -> None:
     """Runs come in the planned order; only what gave no result is tried again, and only an arm that fails is left."""
     good: set[int] = set()
+    tries: dict[int, dict[int, str]] = {}
     last, session = 0, 0
     for attempt, run in story.runs.items():
         path = layout.run_path(attempt)
+        planned = plan.matrix[run - 1]
+        if planned.mode == "lockstep":
+            _begin_round_again(run, tries.setdefault(planned.repeat, {}), good)
+            tries[planned.repeat][run] = story.statuses[attempt]
         if run in good:
             broken(path, f"run {run} is measured again though it had a result: no result may be picked")
-        if story.sessions[attempt] == session and run < last:
+        place = plan.first_of_round(planned)
+        if story.sessions[attempt] == session and place < last:
             broken(path, f"run {run} after run {last}: not the order of the plan")
-        last, session = run, story.sessions[attempt]
+        last, session = place, story.sessions[attempt]
         if story.statuses[attempt] == "ok":
             good.add(run)
     tried = set(story.runs.values())
@@ -110,6 +116,13 @@ def _check_order(plan: Plan, story: Story) -> None:
     for planned in plan.matrix:
         if planned.run not in tried and planned.arm not in failed_arms:
             broken(layout.PLAN, f"run {planned.run} ({planned.arm} {planned.mode}) is planned, but was never tried")
+
+
+def _begin_round_again(run: int, tried: dict[int, str], good: set[int]) -> None:
+    """Lockstep workers count only together: where one of a round failed, all of them are tried again."""
+    if run in tried and any(status != "ok" for status in tried.values()):
+        good -= tried.keys()
+        tried.clear()
 
 
 def _check_record(record: Node, attempt: int, planned: Planned, plan: Plan, story: Story) -> None:
@@ -260,8 +273,8 @@ def _check_timing(result: Node, samples: dict[str, Any], measure: int | None) ->
         if name in POSITIVE and min(values, default=0.0) <= 0.0:
             node.refuse("a step that took no time")
         check_summary(node, values)
-    counts = [float(item.integer()) for item in result["twotrees"]["workload"]["reset_counts"].items()]
-    check_summary(timing["reset_done_count"], counts)
+    counts = result["twotrees"]["workload"]["reset_counts"]
+    check_summary(timing["reset_done_count"], [float(count.integer()) for count in counts.items()])
 
 
 def _check_terms(result: Node, ours: Node) -> None:
@@ -312,6 +325,8 @@ def _check_provenance(provenance: Node, arm: str, facts: Facts) -> None:
 
 def _check_config(ours: Node, arm: str, facts: Facts) -> None:
     """The composed configuration has the digest that is told of it, and is one in all runs of an arm."""
+    if ours["config"].value is None:
+        return
     told = ours["config_sha256"].text(HEX_64)
     if facts.config.setdefault(arm, told) != told:
         ours["config_sha256"].refuse(f"another configuration than in another run of arm {arm}")

@@ -89,6 +89,11 @@ def _take(story: Story, line: Node, event: str, contents: Contents, plan: Plan) 
             broken(path, "missing, though the journal tells of its end")
         line["sha256"].equals(contents.files[path].sha256, layout.MANIFEST)
         story.statuses[attempt] = line["status"].text()
+    elif event == "prepare":
+        if line["arm"].text() not in plan.arms:
+            line["arm"].refuse("there is no such arm")
+        if story.runs:
+            line.refuse("a tree was prepared after the first run")
     elif event in ("interrupted", "resume"):
         story.interruptions += 1
     elif event == "close":

@@ -63,13 +63,21 @@ def check_trees(contents: Contents, plan: Plan, facts: Facts) -> None:
         record["arm"].equals(arm, "the file's name")
         record["commit"].equals(commit, "the plan")
         record["tree"].equals(tree, "the plan")
-        if f"data/config/{arm}.yaml" not in contents.files:
-            broken(f"data/config/{arm}.yaml", "missing")
         for label in record["labels"].items():
-            if label.text() not in plan.labels:
+            if not {label.text(), f"{arm}: {label.text()}"} & set(plan.labels):
                 label.refuse("a label that the plan does not carry")
         if arm in facts.imported:
             _check_imported(record, facts.imported[arm])
+        if arm in facts.config:
+            _check_config(contents, arm, facts.config[arm])
+
+
+def _check_config(contents: Contents, arm: str, digest: str) -> None:
+    """The composed configuration lies beside, and names the digest that the runs tell. It is never loaded."""
+    path = f"data/config/{arm}.yaml"
+    first_line = contents.content(path).partition(b"\n")[0]
+    if not first_line.startswith(b"#") or digest.encode() not in first_line:
+        broken(path, "its first line does not name the digest of the configuration that the runs tell")
 
 
 def _check_imported(record: Node, imported: dict[str, tuple[str, str]]) -> None:

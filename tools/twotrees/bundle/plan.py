@@ -54,6 +54,12 @@ class Plan:
         data: dict[str, Any] = self.node.value
         return data
 
+    def first_of_round(self, planned: Planned) -> int:
+        """The run whose place in the order counts: of a lockstep round, whose workers run at once, the first one."""
+        if planned.mode != "lockstep":
+            return planned.run
+        return min(one.run for one in self.matrix if (one.mode, one.repeat) == (planned.mode, planned.repeat))
+
     def expected(self, mode: str) -> dict[str, Any]:
         """Keys of a result and the values that the plan gives them in a run of *mode*."""
         node = self.node

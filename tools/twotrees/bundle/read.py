@@ -163,7 +163,7 @@ def _keep_cap(path: str, limits: layout.Limits) -> int | None:
         return limits.json_bytes
     if path.endswith(".jsonl"):
         return limits.stream_bytes
-    return limits.json_bytes if path == layout.CHECKSUMS else None
+    return limits.json_bytes if path == layout.CHECKSUMS or path.endswith(".yaml") else None
 
 
 def _hash(member: Member, out: BinaryIO | None) -> FileFacts:

@@ -18,6 +18,7 @@ from twotrees import process, strict_json
 from twotrees.bundle import layout
 from twotrees.bundle.read import Contents
 from twotrees.bundle.tags import broken
+from twotrees.digest import sha256_file
 from twotrees.errors import PinsDiffer
 
 SCRIPT = "aggregate_update_state.py"
@@ -62,7 +63,9 @@ def check_aggregate(contents: Contents) -> None:
     difference = first_difference(claimed, strict_json.loads(finished.stdout), "")
     if difference:
         where, what = difference
-        broken(layout.AGGREGATE, what, where)
+        pinned = contents.json(layout.PLAN)["scripts"].get(SCRIPT)
+        other = "" if pinned == sha256_file(aggregator()) else f"; the plan pins another {SCRIPT}, {str(pinned)[:16]}…"
+        broken(layout.AGGREGATE, what + other, where)
 
 
 def first_difference(claimed: Any, made: Any, where: str) -> tuple[str, str] | None:

@@ -79,11 +79,13 @@ class Content:
         root: SHA-256 of the tag manifest.
         name: The name that its content gives it.
         notes: What is allowed but worth telling.
+        replicates: Root of the bundle that it says it replicates.
     """
 
     root: str
     name: str
     notes: tuple[str, ...]
+    replicates: str | None
 
 
 def verify(source: Path | Literal["-"], trust: Trust | None = None, limits: layout.Limits | None = None) -> Verdict:
@@ -159,7 +161,7 @@ def _check_meaning(contents: reading.Contents, root: str, limits: layout.Limits)
     name = layout.bundle_name(plan["study"], plan["backend"], tags.format_stamp(created), root)
     if contents.top is not None and contents.top != name and layout.looks_like_a_name(contents.top):
         broken(contents.top, f"the folder's name is not the bundle's, {name}")
-    return Content(root, name, notes)
+    return Content(root, name, notes, plan["replicates"])
 
 
 def _judged(content: Content, signers: tuple[Signer, ...], trust: Trust) -> Verdict:

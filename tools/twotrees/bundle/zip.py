@@ -100,7 +100,9 @@ def _entries(stream: BinaryIO, limits: layout.Limits, refuse: Refuse) -> tuple[l
         refuse("a zip64 archive; send a tar")
     if offset + size + _END.size != total:
         refuse("the table does not end where the end record begins: prefix or trailing data")
-    if count > 2 * limits.files or size > count * (_CENTRAL.size + 1024):
+    if count > 2 * limits.files:
+        refuse(f"more than {limits.files} files, and a folder for each")
+    if size > count * (_CENTRAL.size + 1024):
         refuse(f"a table of {count} entries in {size} bytes")
     stream.seek(offset)
     table = stream.read(size)
