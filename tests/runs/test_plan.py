@@ -41,6 +41,7 @@ def plan_of(config: CampaignConfig, **changed: Any) -> dict[str, Any]:
         "pins": {"lock_identity": "3" * 64, "checksums_sha256": "4" * 64},
         "device": "cpu",
         "threads": {"numba": 2, "blas": 2, "physics": 2, "numba_layer": "workqueue"},
+        "prepared": [],
         "labels": [],
         "control": None,
         "replicates": None,
