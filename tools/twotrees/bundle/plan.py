@@ -96,8 +96,9 @@ def read_plan(contents: Contents, root: str) -> Plan:
         node["seeds"][key].integer()
     for _, digest in node["scripts"].members():
         digest.text(HEX_64)
-    for key in ("lock_identity", "checksums_sha256"):
-        node["pins"][key].text(HEX_64)
+    node["pins"]["checksums_sha256"].text(HEX_64)
+    if (lock := node["pins"]["lock_identity"]).value is not None:  # an installed wheel has no lock to name
+        lock.text(HEX_64)
     dict(node["statistics"].members())
     node["protocol"]["name"].text(WORD)
     if (replicates := node["replicates"]).value is not None and replicates.text(HEX_64) == root:
