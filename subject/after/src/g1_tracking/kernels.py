@@ -16,8 +16,6 @@ import numpy as np
 from g1_tracking.host import usable_cores
 
 _MAX_THREADS = 8
-# Waking a worker costs tens of microseconds; below this many environments a kernel is done before it would pay.
-_PARALLEL_FROM = 4096
 
 
 def _configure_numba() -> int:
@@ -34,13 +32,17 @@ def _configure_numba() -> int:
 
 _THREADS = _configure_numba()
 # Sums may be spread over vector lanes; NaN and infinity keep their meaning.
-_REORDER_SUMS = {"reassoc", "contract", "arcp", "nsz"}
+REORDER_SUMS = {"reassoc", "contract", "arcp", "nsz"}
 
 
 class Kernel:
-    """A kernel over environments, compiled for one thread and for all; the number of environments chooses."""
+    """A kernel over environments, compiled for one thread and for all; the number of environments chooses.
 
-    def __init__(self, function: FunctionType, fastmath: set[str] | bool):
+    Waking a sleeping worker costs tens of microseconds, more in a virtual machine: a short kernel is done before that.
+    """
+
+    def __init__(self, function: FunctionType, parallel_from: int, fastmath: set[str] | bool):
+        self._parallel_from = parallel_from
         options: dict[str, Any] = {"cache": True, "error_model": "numpy", "fastmath": fastmath}
         # The disk cache knows a function by its name, and not whether it was compiled in parallel.
         twin = FunctionType(function.__code__, function.__globals__, f"{function.__name__}_parallel")
@@ -49,17 +51,23 @@ class Kernel:
         self._parallel = numba.njit(parallel=True, **options)(twin)
         self.__doc__ = function.__doc__
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any) -> Any:
         """Run the kernel; its first argument has one row per environment."""
-        parallel = _THREADS > 1 and len(args[0]) >= _PARALLEL_FROM
-        (self._parallel if parallel else self._serial)(*args)
+        parallel = _THREADS > 1 and len(args[0]) >= self._parallel_from
+        return (self._parallel if parallel else self._serial)(*args)
 
 
-def _kernel(fastmath: set[str] | bool = False) -> Callable[[FunctionType], Kernel]:
-    return lambda function: Kernel(function, fastmath)
+def kernel(parallel_from: int, fastmath: set[str] | bool = False) -> Callable[[FunctionType], Kernel]:
+    """Make a `Kernel` of a function whose outermost loop is a `numba.prange` over environments.
+
+    Args:
+        parallel_from: number of environments from which on all threads take part.
+        fastmath: see `numba.njit`.
+    """
+    return lambda function: Kernel(function, parallel_from, fastmath)
 
 
-@_kernel(fastmath=_REORDER_SUMS)
+@kernel(parallel_from=4096, fastmath=REORDER_SUMS)
 def mean_squared_distance(reference: np.ndarray, actual: np.ndarray, bodies: int, scale: np.float32, out: np.ndarray):
     """out[n] = scale x mean over bodies of |reference - actual|^2, arrays (num_envs, 3 x bodies)."""
     factor = scale / np.float32(bodies)
@@ -71,7 +79,7 @@ def mean_squared_distance(reference: np.ndarray, actual: np.ndarray, bodies: int
         out[n] = total * factor
 
 
-@_kernel(fastmath=_REORDER_SUMS)
+@kernel(parallel_from=4096, fastmath=REORDER_SUMS)
 def mean_squared_angle(reference: np.ndarray, actual: np.ndarray, scale: np.float32, out: np.ndarray):
     """out[n] = scale x mean over bodies of angle^2 between unit quaternions, arrays (num_envs, bodies, 4)."""
     bodies = reference.shape[1]
@@ -101,14 +109,14 @@ def mean_squared_angle(reference: np.ndarray, actual: np.ndarray, scale: np.floa
         out[n] = total * factor
 
 
-@_kernel()
+@kernel(parallel_from=65536)
 def height_off(reference: np.ndarray, actual: np.ndarray, body: int, threshold: np.float32, out: np.ndarray):
     """out[n] = |height of one body in reference - in actual| > threshold, arrays (num_envs, bodies, 3)."""
     for n in numba.prange(reference.shape[0]):
         out[n] = abs(reference[n, body, 2] - actual[n, body, 2]) > threshold
 
 
-@_kernel()
+@kernel(parallel_from=1024)
 def load_bodies(
     sensors: np.ndarray,
     body_ids: np.ndarray,

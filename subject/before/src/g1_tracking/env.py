@@ -50,6 +50,7 @@ class TrackingEnv:
     Attributes:
         config: the composed configuration.
         decisions, threads, workload: what the backend decided, runs with, and does per step.
+        noise: the generator of the observation noise.
         common_step_counter: number of state updates so far.
     """
 
@@ -71,7 +72,7 @@ class TrackingEnv:
         model = mujoco.MjModel.from_xml_string(robot.build_mjcf(control["sim_dt"]))
         self.clip = generate_clip(model, motion["frames"], self.step_dt, self.tracked_body_ids)
         self.backend = make_backend(config["backend"], model, self.num_envs, control["substeps"])
-        self._noise = np.random.Generator(np.random.SFC64(self.seed))
+        self.noise = np.random.Generator(np.random.SFC64(self.seed))
         self._scratch: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
         self.episode_length = np.zeros(self.num_envs, dtype=np.int64)
         self.common_step_counter = 0
@@ -99,12 +100,6 @@ class TrackingEnv:
         if key not in self._scratch:
             self._scratch[key] = np.empty(shape, dtype=np.float32)
         return self._scratch[key]
-
-    def draw_noise(self, half_width: float, out: np.ndarray) -> None:
-        """Fill a contiguous float32 array with uniform noise in [-half_width, half_width)."""
-        self._noise.random(dtype=np.float32, out=out)
-        out -= np.float32(0.5)
-        out *= np.float32(2.0 * half_width)
 
     def init_state(self) -> EnvState:
         """Start all episodes and run every term once, so that whatever compiles lazily has compiled."""

@@ -73,10 +73,12 @@ class ObservationManager:
             if env_ids is not None:
                 value = value[env_ids]
             if term.noise:
-                column = self._noisy[group][index][: len(value)]
-                self._env.draw_noise(term.noise, out=column)
-                column += value
-                value = column
+                noisy = self._noisy[group][index][: len(value)]
+                self._env.noise.random(dtype=np.float32, out=noisy)
+                noisy -= np.float32(0.5)
+                noisy *= np.float32(2.0 * term.noise)
+                noisy += value
+                value = noisy
             columns.append(value)
         if env_ids is None:
             buffers = self._group_buffers[group]
