@@ -40,6 +40,11 @@ class Bench:
         """The one signature file."""
         return self.bundle / "signatures" / KEY.file_name
 
+    def unsign(self) -> None:
+        """Takes all signatures away."""
+        self.signature.unlink()
+        self.signature.parent.rmdir()
+
     def message(self) -> bytes:
         """What is signed."""
         return (self.bundle / "tagmanifest-sha256.txt").read_bytes()

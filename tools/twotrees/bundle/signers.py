@@ -133,8 +133,10 @@ def _moment(text: str | None) -> datetime | None:
         return None
     if not _TIME.fullmatch(text):
         raise ValueError(f"not a time: {text!r}")
-    digits = text.removesuffix("Z").ljust(14, "0")
-    naive = datetime.strptime(digits, "%Y%m%d%H%M%S")
+    try:
+        naive = datetime.strptime(text.removesuffix("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
+    except ValueError:
+        raise ValueError(f"not a time: {text!r}") from None
     return naive.replace(tzinfo=UTC) if text.endswith("Z") else naive.astimezone()
 
 
