@@ -25,8 +25,8 @@ JUNK_FOLDERS = frozenset(
 )
 JUNK_FILES = re.compile(r"(\.py[co]|~|\.sw[a-p]|\.orig|\.rej|\.bak|\.nb[ci])$|^(\.DS_Store|Thumbs\.db|\.#.*|#.*#)$")
 
-MEND = "restore it from git, or write CHECKSUMS anew if the change is meant"
-MEND_EXTRA = "remove it, or write CHECKSUMS anew if it is meant"
+MEND = "restore it from git, or if the change is meant: twotrees pins"
+MEND_EXTRA = "remove it, or if it is meant: twotrees pins"
 
 # coreutils: "HASH", a space, a space or "*", the name; a leading backslash says that the name is escaped.
 _GNU = re.compile(r"^(?P<escaped>\\?)(?P<digest>[0-9A-Fa-f]{64}) [ *](?P<name>.+)$", re.DOTALL)
