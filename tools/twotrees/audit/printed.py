@@ -26,7 +26,10 @@ DIGITS = (
 )
 EXPONENT = r"(?:[eE][+-]?[0-9]{1,2}(?![0-9A-Za-z_.]))?"
 MULTIPLIER = r"(?:(?:[kKMG](?![A-Za-z0-9_])|[万亿]))?"
-ABOUT_WORDS = r"~|≈|≃|∼|约为?|大约|大概|近似?|左右|接近|about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|nearly|almost"
+ABOUT_WORDS = (
+    r"~|≈|≃|∼|约为?|大约|大概|近似?|左右|接近|"
+    r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|nearly|almost"
+)
 AT_LEAST_WORDS = (
     r">=|≥|>|超过|至少|不低于|不少于|高于|大于|more than|over|at least|no less than|above|greater than|upwards of"
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from twotrees.audit.claims import Reading
 from twotrees.audit.post import gains
 from twotrees.audit.post.blocks import Table
-from twotrees.audit.post.cells import Cell, as_factor, header_units, read_cell
+from twotrees.audit.post.cells import Cell, Item, as_factor, header_units, read_cell
 from twotrees.audit.post.draft import Draft, Entity
 from twotrees.audit.post.numerals import scan
 from twotrees.audit.post.prose import read_words
@@ -119,15 +119,15 @@ def read_table(table: Table, draft: Draft) -> None:
 
 def _label_columns(columns: Sequence[Column], table: Table) -> int:
     """How many leading columns name the rows: those in which most cells are no numbers."""
-    count = 0
+    rows = table.rows[:50]
     for place, column in enumerate(columns[:3]):
-        numeric = sum(bool(read_cell(row.cells[place], row.line).items) for row in table.rows[:50])
-        if column.arm or column.units or (numeric * 2 >= min(len(table.rows), 50) and place > 0):
-            break
-        if numeric * 2 >= min(len(table.rows), 50) and (column.run or column.role is not Role.NONE or column.statistic):
-            break
-        count = place + 1
-    return count
+        numeric = sum(bool(read_cell(row.cells[place], row.line).items) for row in rows)
+        digits = sum(any(char.isdigit() for char in row.cells[place]) for row in rows)
+        if column.arm or column.units or (place > 0 and 2 * digits >= len(rows)) or place == len(columns) - 1:
+            return place
+        if 2 * numeric >= len(rows) and (column.run or column.role is not Role.NONE or column.statistic):
+            return place
+    return min(3, len(columns) - 1)
 
 
 def _cell(
@@ -251,9 +251,14 @@ def _statistics(columns: Sequence[Column], line: Line, labels: int, draft: Draft
         elif column.run and item.kind == "value":
             runs = [*runs, ids[0]] if item.dimension == dimension or not runs else []
             dimension = item.dimension
-        elif column.statistic and not column.arm and column.role in (Role.NONE, Role.FASTER):
-            if item.kind == "value" and len(runs) >= 2 and item.dimension == dimension:
-                draft.relate([Reading(column.statistic, tuple(runs))], ids[0])
+        elif column.statistic and _comparable(column, item, runs, dimension):
+            draft.relate([Reading(column.statistic, tuple(runs))], ids[0])
+
+
+def _comparable(column: Column, item: Item, runs: Sequence[str], dimension: str) -> bool:
+    """Whether a statistic's column is about the runs to its left: one value in their unit, of no arm and no gain."""
+    plain = not column.arm and column.role in (Role.NONE, Role.FASTER)
+    return plain and item.kind == "value" and len(runs) >= 2 and item.dimension == dimension
 
 
 def _inside(cell: Cell, ids: Sequence[tuple[str, ...]], column: Column, draft: Draft) -> None:
