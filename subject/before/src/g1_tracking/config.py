@@ -1,4 +1,4 @@
-"""The composed configuration: Hydra reads conf/, options override single leaves, the rest of the package sees plain data."""
+"""The composed configuration: Hydra reads conf/, options override single leaves, the rest sees plain data."""
 
 import importlib
 from pathlib import Path

@@ -95,7 +95,7 @@ class TrackingEnv:
         self._state: EnvState | None = None
 
     def scratch(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """A float32 array that keeps its memory from step to step; its content does not outlive the term that fills it."""
+        """A float32 array whose memory stays from step to step; its content does not outlive the term that fills it."""
         key = (name, shape)
         if key not in self._scratch:
             self._scratch[key] = np.empty(shape, dtype=np.float32)

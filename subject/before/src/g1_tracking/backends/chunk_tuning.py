@@ -14,8 +14,12 @@ from statistics import median
 import mujoco
 
 _ROUNDS = 3
-# A candidate must beat MuJoCo's own rule clearly, so that noise does not make two processes decide differently.
+_CANDIDATES = (1, 4, 12, 32, 128)
+_USUAL = 32
+# A candidate must beat the usual size clearly, so that noise does not make two processes decide differently.
 _MARGIN = 0.15
+# Robots that are stepped to find out; a larger batch prefers the same size.
+TUNING_ROWS = 1024
 
 
 def choose_chunk_size(num_envs: int, threads: int, time_step_ns: Callable[[int], int]) -> dict[str, int | str]:
@@ -24,7 +28,7 @@ def choose_chunk_size(num_envs: int, threads: int, time_step_ns: Callable[[int],
     Args:
         num_envs: robots per step.
         threads: threads of the pool.
-        time_step_ns: steps once with a chunk size and returns nanoseconds.
+        time_step_ns: steps `TUNING_ROWS` robots, or all if fewer, with a chunk size; returns nanoseconds.
 
     Returns:
         `chunk_size`, and `chunk_cache`: `hit` or `miss`.
@@ -33,15 +37,16 @@ def choose_chunk_size(num_envs: int, threads: int, time_step_ns: Callable[[int],
     known = _read(path)
     if known is not None:
         return {"chunk_size": known, "chunk_cache": "hit"}
-    default = max(1, num_envs // (threads * 10))
-    candidates = sorted({default, *(size for size in (1, 4, 12, 32) if size * threads <= num_envs)})
+    rows = min(num_envs, TUNING_ROWS)
+    candidates = [size for size in _CANDIDATES if size == 1 or size * threads <= rows]
+    usual = max(size for size in candidates if size <= _USUAL)
     times: dict[int, list[int]] = {size: [] for size in candidates}
     for _ in range(_ROUNDS):
         for size in candidates:
             times[size].append(time_step_ns(size))
     best = min(candidates, key=lambda size: median(times[size]))
-    if median(times[best]) > (1.0 - _MARGIN) * median(times[default]):
-        best = default
+    if median(times[best]) > (1.0 - _MARGIN) * median(times[usual]):
+        best = usual
     _write(path, best)
     return {"chunk_size": best, "chunk_cache": "miss"}
 

@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from g1_tracking.backends.chunk_tuning import choose_chunk_size
+from g1_tracking.backends.chunk_tuning import TUNING_ROWS, choose_chunk_size
 from g1_tracking.backends.pool import RolloutPool, threads_of
 from g1_tracking.backends.state import RobotState
 
@@ -40,10 +40,12 @@ class MujocoBackend:
                 raise ValueError(f"chunk_size must be `auto` or at least 1, got {option!r}")
             return {"chunk_size": int(option), "chunk_cache": "option"}
         self._initial[:, self._qpos] = self._model.qpos0
+        rows = slice(0, TUNING_ROWS)
+        arrays = (self._initial[rows], self._control[rows], self._states[rows], self._sensors[rows])
 
         def time_step_ns(chunk_size: int) -> int:
             start = time.perf_counter_ns()
-            self._pool.step(self._initial, self._control, self._states, self._sensors, chunk_size)
+            self._pool.step(*arrays, chunk_size)
             return time.perf_counter_ns() - start
 
         return choose_chunk_size(num_envs, self._pool.threads, time_step_ns)

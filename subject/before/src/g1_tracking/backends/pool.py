@@ -68,7 +68,7 @@ class RolloutPool:
         )
 
     def sensors_at(self, qpos: np.ndarray, qvel: np.ndarray) -> np.ndarray:
-        """The sensor blocks of given states. A step begins with the sensors of its initial state, so one step gives them.
+        """The sensor blocks of given states: those that a step computes before it moves.
 
         Args:
             qpos: (rows, 36).

@@ -27,7 +27,7 @@ class TermCfg:
 
 
 def load_terms(config: dict[str, dict[str, Any]], env: Any) -> dict[str, TermCfg]:
-    """Resolve the terms of one manager; a class is instantiated with (env, **params) and then called like a function."""
+    """Resolve the terms of one manager; a class is instantiated with (env, **params), then called like a function."""
     terms = {}
     for name, entry in config.items():
         fields = dict(entry)

@@ -1,4 +1,4 @@
-"""The motion command: the frame of the clip each robot has to follow, the robot's tracked bodies, and their relation."""
+"""The motion command: the frame each robot has to follow, the robot's tracked bodies, and how they relate."""
 
 from typing import Any
 

@@ -1,7 +1,9 @@
 """Relative poses of a motion and a robot: the motion moved under the robot, and both seen from the robot's anchor.
 
-NumPy runs over contiguous scratch, a block of environments at a time; what is seen from the anchor is one batched product.
+NumPy runs over contiguous scratch, a block of environments at a time; what the anchor sees is one batched product.
 """
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +41,7 @@ class RelativePoses:
         self._world = block(rows, vectors, 3)
         flat = self._seen.reshape(num_envs, -1)
         ends = np.cumsum([0, 3 * bodies, 6 * bodies, 3, 6])
-        views = [flat[:, start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+        views = [flat[:, start:end] for start, end in pairwise(ends)]
         self.robot_body_pos_b, self.robot_body_ori_b, self.motion_anchor_pos_b, self.motion_anchor_ori_b = views
         self._rotation = block(rows, 3, 3)
         self._factors = block(4, rows, bodies)

@@ -8,15 +8,14 @@ from typing import Any
 import numba
 import numpy as np
 
-from g1_tracking.kernels import kernel
+from g1_tracking import kernels
 from g1_tracking.managers.term import TermCfg, load_terms
-
 
 # Environments at a time: their rows stay in the core's own cache while term after term fills them.
 _BLOCK = 128
 
 
-@kernel(parallel_from=1024, fastmath={"reassoc"})
+@kernels.kernel(parallel_from=1024, fastmath={"reassoc"})
 def _assemble(env_ids, terms, noise_at, noise_width, uniform, out):  # type: ignore[no-untyped-def]
     """Put the rows `env_ids` of the terms side by side; returns how many blocks hold a value that is not finite.
 

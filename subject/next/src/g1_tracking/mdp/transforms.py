@@ -8,7 +8,7 @@ import math
 import numba
 import numpy as np
 
-from g1_tracking.kernels import kernel
+from g1_tracking import kernels
 
 
 class RelativePoses:
@@ -81,7 +81,7 @@ def _two_axes(w, x, y, z):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel(parallel_from=1024)
+@kernels.kernel(parallel_from=1024)
 def _relate(  # type: ignore[no-untyped-def]
     env_ids,
     anchor,
