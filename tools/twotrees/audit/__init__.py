@@ -80,7 +80,13 @@ def audit_claims(path: Path) -> AuditResult:
     """
     data = _bytes(path)
     claims = parse_claims(data, path)
-    return AuditResult(source=str(path), sha256=hashlib.sha256(data).hexdigest(), claims=claims, findings=check(claims))
+    return AuditResult(
+        source=str(path),
+        sha256=hashlib.sha256(data).hexdigest(),
+        claims=claims,
+        findings=check(claims),
+        lines_of=claims.source.get("file", "the published text"),
+    )
 
 
 def _bytes(path: Path) -> bytes:

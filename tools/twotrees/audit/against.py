@@ -74,7 +74,14 @@ def audit_bundle(
     found = [_against(claim, measured) for claim in claims.claims if claim.quantity in COMPARED]
     by_id = claims.by_id()
     found += [_rank(relation, by_id, measured) for relation in claims.relations if _is_rank(relation)]
-    return AuditResult(source=source, sha256="", claims=claims, findings=in_order(found), reasons=measured.reasons)
+    return AuditResult(
+        source=source,
+        sha256="",
+        claims=claims,
+        findings=in_order(found),
+        reasons=measured.reasons,
+        lines_of=claims.source.get("file", "the published text"),
+    )
 
 
 def _against(claim: Claim, measured: Measured) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from twotrees.audit.claims import ClaimSet
@@ -86,6 +86,7 @@ class AuditResult:
         skipped: Code blocks, images, struck-out text.
         not_understood: Numbers and tables that nothing was concluded from.
         reasons: Why a bundle's numbers may differ from the published ones: another host, scale, subject.
+        lines_of: The file whose lines the findings name, where that is not the source itself.
     """
 
     source: str
@@ -94,7 +95,8 @@ class AuditResult:
     findings: tuple[Finding, ...]
     skipped: tuple[Passage, ...] = ()
     not_understood: tuple[Passage, ...] = ()
-    reasons: tuple[str, ...] = field(default=())
+    reasons: tuple[str, ...] = ()
+    lines_of: str = ""
 
     @property
     def counts(self) -> dict[Grade, int]:

@@ -13,13 +13,14 @@ def to_annotations(result: AuditResult) -> str:
     """One command per finding that is worth a reader's time; what agrees or was not tested stays silent."""
     quiet = (Grade.NOT_TESTED, Grade.REPRODUCED, Grade.SAME_DIRECTION)
     findings = [finding for finding in worth_showing(result) if finding.grade not in quiet][:MAX_ANNOTATIONS]
-    return "".join(f"{_command(finding, result.source)}\n" for finding in findings)
+    return "".join(f"{_command(finding, result)}\n" for finding in findings)
 
 
-def _command(finding: Finding, source: str) -> str:
-    place = f"file={_property(source)}" + (f",line={finding.line}" if finding.line else "")
+def _command(finding: Finding, result: AuditResult) -> str:
+    line = f",line={finding.line}" if finding.line and not result.lines_of else ""
+    place = f"file={_property(result.source)}{line}"
     name = _COMMANDS[LOUDNESS[finding.grade]]
-    return f"::{name} {place},title={_property(finding.grade.value)}::{_data(sentence(finding))}"
+    return f"::{name} {place},title={_property(finding.grade.value)}::{_data(sentence(finding, result))}"
 
 
 def _data(text: str) -> str:

@@ -20,6 +20,7 @@ def to_json(result: AuditResult) -> str:
             "schema": SCHEMA,
             "source": result.source,
             "sha256": result.sha256,
+            "lines_of": result.lines_of or result.source,
             "exit_code": result.exit_code,
             "numbers": len(result.claims.claims),
             "relations": len(result.claims.relations),

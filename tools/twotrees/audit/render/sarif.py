@@ -30,7 +30,7 @@ def to_sarif(result: AuditResult) -> str:
                             "rules": [_rule(grade) for grade in Grade if grade is not Grade.CONSISTENT],
                         }
                     },
-                    "results": [_result(finding, uri) for finding in findings],
+                    "results": [_result(finding, result, uri) for finding in findings],
                 }
             ],
         }
@@ -50,14 +50,14 @@ def _rule(grade: Grade) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, uri: str) -> dict[str, Any]:
+def _result(finding: Finding, result: AuditResult, uri: str) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
-    if finding.line:
+    if finding.line and not result.lines_of:
         place["region"] = {"startLine": finding.line}
     return {
         "ruleId": rule_id(finding.grade),
         "level": LOUDNESS[finding.grade],
-        "message": {"text": sentence(finding)},
+        "message": {"text": sentence(finding, result)},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"relation/v1": f"{finding.subject}:{finding.printed}"},
     }

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from twotrees.audit.render.wording import LOUDNESS, headline, worth_showing
-from twotrees.audit.result import AuditResult, Passage
+from twotrees.audit.result import AuditResult, Finding, Passage
 
 MAX_ROWS = 200
 MAX_PASSAGES = 40
@@ -31,11 +31,7 @@ def to_terminal(result: AuditResult, console: Console) -> None:
             table.add_row(
                 str(finding.line or ""),
                 Text(finding.grade.value, style=style),
-                Text(
-                    f"{finding.message} [{finding.computed}]"
-                    if _adds(finding.computed, finding.message)
-                    else finding.message
-                ),
+                Text(_with_computed(finding)),
                 Text(finding.change),
             )
         console.print(table)
@@ -45,9 +41,10 @@ def to_terminal(result: AuditResult, console: Console) -> None:
     _passages(console, "skipped", result.skipped)
 
 
-def _adds(computed: str, message: str) -> bool:
-    """Whether the computed value is not in the sentence already."""
-    return bool(computed) and computed not in message
+def _with_computed(finding: Finding) -> str:
+    """The sentence, and the computed value where it is not in the sentence already."""
+    said = not finding.computed or finding.computed in finding.message
+    return finding.message if said else f"{finding.message} [{finding.computed}]"
 
 
 def _passages(console: Console, title: str, passages: tuple[Passage, ...]) -> None:

@@ -41,6 +41,8 @@ def worth_showing(result: AuditResult) -> list[Finding]:
     return [finding for finding in result.findings if finding.grade is not Grade.CONSISTENT]
 
 
-def sentence(finding: Finding) -> str:
-    """A finding with its mend."""
-    return f"{finding.message}. Smallest change: {finding.change}." if finding.change else f"{finding.message}."
+def sentence(finding: Finding, result: AuditResult) -> str:
+    """A finding with its mend, and with its place where that is in another file than the audited one."""
+    place = f"{result.lines_of} line {finding.line}: " if result.lines_of and finding.line else ""
+    mend = f" Smallest change: {finding.change}." if finding.change else ""
+    return f"{place}{finding.message}.{mend}"
