@@ -30,6 +30,25 @@ def test_the_digest_does_not_depend_on_where_the_environment_lies(locked: Any, t
     assert environment.environment_digest([moved]).digest == environment.environment_digest([locked.site]).digest
 
 
+def test_the_content_digest_is_the_same_in_every_environment_with_the_same_wheels(
+    locked: Any, uv: Callable[..., None], wheels: Path, tmp_path: Path
+) -> None:
+    uv("venv", "--python", str(locked.interpreter), str(tmp_path / "other"), cwd=tmp_path)
+    interpreter = tmp_path / "other/bin/python"
+    arguments = ("--offline", "--no-index", "--find-links", str(wheels), "--python", str(interpreter))
+    uv("pip", "install", *arguments, "--link-mode", "copy", "alpha", cwd=tmp_path)
+    first = environment.environment_digest([locked.site])
+    second = environment.environment_digest(environment.site_folders(interpreter))
+    assert first.digest != second.digest
+    assert first.content == second.content
+    assert first.content_digest == second.content_digest
+    record = next((tmp_path / "other").rglob("beta-2.1.dist-info/RECORD"))
+    record.write_text(record.read_text().replace("beta.py,sha256=", "beta.py,sha256=X"))
+    edited = environment.environment_digest(environment.site_folders(interpreter))
+    assert [name for name, digest in edited.content.items() if digest != first.content[name]] == ["beta"]
+    assert edited.content_digest != first.content_digest
+
+
 def test_another_version_another_record_or_a_new_startup_file_gives_another_digest(project: Any) -> None:
     before = environment.environment_digest([project.site])
     record = project.site / "beta-2.1.dist-info/RECORD"

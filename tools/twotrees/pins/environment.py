@@ -5,11 +5,13 @@ In: site-packages folders. Out: an `Environment` with one digest, cheap enough t
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +21,11 @@ from twotrees.digest import sha256_bytes, sha256_json
 from twotrees.errors import PinsDiffer
 
 SCHEMA = "twotrees-environment-v1"
+
+# What an installer writes beside a wheel's own files: it differs with the installer, the day and the path.
+INSTALLER_FILES = frozenset(
+    {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json", "provenance_url.json"}
+)
 
 # Modules that the interpreter runs at its start without being asked (site's documentation), beside *.pth files.
 STARTUP_MODULES = ("sitecustomize.py", "usercustomize.py")
@@ -78,6 +85,20 @@ class Environment:
     startup: dict[str, str]
     digest: str
 
+    @cached_property
+    def content(self) -> dict[str, str | None]:
+        """Name to the hash of what the wheel itself brought; None for editable ones and those without RECORD.
+
+        Unlike RECORD, which also lists console scripts with their interpreter's path, it is the same on every host
+        that installed the same wheel.
+        """
+        return {item.name: content_sha256(item) for item in self.distributions}
+
+    @property
+    def content_digest(self) -> str:
+        """SHA-256 over names, versions and :attr:`content`: equal wherever equal wheels are installed."""
+        return sha256_json([[item.name, item.version, self.content[item.name]] for item in self.distributions])
+
     def version(self, name: str) -> str | None:
         """The installed version of *name*, or None."""
         wanted = normalised(name)
@@ -88,7 +109,10 @@ class Environment:
         return {
             "schema": SCHEMA,
             "digest": self.digest,
-            "distributions": [item.data() for item in self.distributions],
+            "content_digest": self.content_digest,
+            "distributions": [
+                {**item.data(), "content_sha256": self.content[item.name]} for item in self.distributions
+            ],
             "startup": self.startup,
         }
 
@@ -101,7 +125,8 @@ def normalised(name: str) -> str:
 def site_folders(interpreter: Path | None = None) -> tuple[Path, ...]:
     """The site-packages folders of an interpreter, the running one by default; each folder once, links resolved.
 
-    Asking another interpreter starts it, so ask once and keep the answer.
+    Asking another interpreter starts it, so ask once and keep the answer. It is asked in isolation, without the user's
+    own site-packages and PYTHONPATH, because a measured run has neither.
 
     Raises:
         PinsDiffer: the interpreter does not start.
@@ -109,7 +134,7 @@ def site_folders(interpreter: Path | None = None) -> tuple[Path, ...]:
     if interpreter is None:
         listed = [part for part in sys.path if part.rstrip("/").endswith(("site-packages", "dist-packages"))]
     else:
-        finished = process.run([str(interpreter), "-P", "-c", _SITE_PROBE], timeout_s=30)
+        finished = process.run([str(interpreter), "-I", "-c", _SITE_PROBE], timeout_s=30)
         try:
             if not finished.ok:
                 raise ValueError(finished.complaint)
@@ -156,6 +181,22 @@ def _distribution(folder: Path) -> Distribution:
     return Distribution(
         normalised(name), version, None if record is None else sha256_bytes(record), editable, source, folder
     )
+
+
+def content_sha256(distribution: Distribution) -> str | None:
+    """SHA-256 over the sorted RECORD lines of the files that the wheel itself put into site-packages."""
+    record = None if distribution.editable else _bytes(distribution.folder / "RECORD")
+    if record is None:
+        return None
+    own = f"{distribution.folder.name}/"
+    kept: list[str] = []
+    for line in csv.reader(record.decode("utf-8", "replace").splitlines()):
+        path = line[0] if line else ""
+        written = path.startswith(own) and path.removeprefix(own) in INSTALLER_FILES
+        if not path or path.startswith(("../", "/")) or path.endswith((".pyc", ".pyo")) or written:
+            continue
+        kept.append(",".join(line[:2]))
+    return sha256_bytes("\n".join(sorted(kept)).encode())
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -42,7 +42,7 @@ def markers_of(interpreter: Path | None = None) -> dict[str, str]:
     """
     if interpreter is None:
         return {key: str(value) for key, value in default_environment().items()}
-    finished = process.run([str(interpreter), "-P", "-c", _MARKER_PROBE], timeout_s=30)
+    finished = process.run([str(interpreter), "-I", "-c", _MARKER_PROBE], timeout_s=30)
     try:
         if not finished.ok:
             raise ValueError(finished.complaint)

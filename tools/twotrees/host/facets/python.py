@@ -36,8 +36,8 @@ def collect(sources: Sources) -> Facts:
 
 def ask(sources: Sources) -> dict[str, Any] | Unknown:
     """The probe's answer."""
-    # -P: the probe's own folder must not be searched, its neighbours have names such as `facts`.
-    text = sources.answer(str(sources.interpreter), "-P", str(PROBE), timeout_s=PROBE_TIMEOUT_S)
+    # Isolated, as a measured run is: no PYTHONPATH, no site-packages of the user's own.
+    text = sources.answer(str(sources.interpreter), "-I", str(PROBE), timeout_s=PROBE_TIMEOUT_S)
     if isinstance(text, Unknown):
         return text
     try:
