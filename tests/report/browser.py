@@ -110,7 +110,11 @@ class Browser:
         )
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[theme])
-        self.call("Page.navigate", url=page.as_uri())
+        self.visit(page.as_uri())
+
+    def visit(self, address: str) -> None:
+        """Goes to an address and waits until it has loaded."""
+        self.call("Page.navigate", url=address)
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
         self.call("Runtime.evaluate", expression="1")

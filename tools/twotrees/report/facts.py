@@ -112,9 +112,10 @@ class ArmMetric:
     runs: tuple[RunValue, ...]
 
     def run_values_ms(self) -> tuple[float, ...]:
-        """What of each run went into the value: its median, or its mean for terms."""
-        by_mean = self.statistic.endswith("mean") or any(run.median_ms is None for run in self.runs)
-        return tuple(run.mean_ms if by_mean or run.median_ms is None else run.median_ms for run in self.runs)
+        """What of each run went into the value: its median, its mean for terms, its 95th percentile for quantiles."""
+        which = self.statistic.rpartition(" ")[2]
+        found = [{"mean": run.mean_ms, "p95": run.p95_ms}.get(which, run.median_ms) for run in self.runs]
+        return tuple(run.mean_ms if value is None else value for run, value in zip(self.runs, found, strict=True))
 
 
 @dataclass(frozen=True)

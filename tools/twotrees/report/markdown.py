@@ -117,7 +117,7 @@ def effect_table(effects: Sequence[Effect], words: Words) -> str:
     for effect in effects:
         name, *numbers_of, word = tables.effect_cells(effect, words)
         strong = f"**{markdown(word)}**" if effect.verdict in ("faster", "slower") else markdown(word)
-        rows.append([markdown(name) if " " in name else code(name), *numbers_of, strong])
+        rows.append([code(name) if effect.kind in ("phase", "term") else markdown(name), *numbers_of, strong])
     return grid(tables.effect_header(words), rows, right=range(1, 6))
 
 

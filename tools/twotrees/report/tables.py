@@ -56,8 +56,9 @@ def effect_tables(campaign: Campaign, arm: str, words: Words, *, most_terms: int
         most = max(abs(effect.saved_ms) for effect in single[len(shown) :])
         rest = words.more_rows.format(count=len(single) - len(shown), most=numbers.ms(most))
     aggregates = sorted(campaign.effects_of("aggregate", arm), key=lambda e: published_first(e.metric))
+    phases = (*campaign.effects_of("phase", arm), *campaign.effects_of("quantile", arm))
     made = [
-        EffectTable("phases", words.phases, "", campaign.effects_of("phase", arm)),
+        EffectTable("phases", words.phases, "", phases),
         EffectTable("terms", words.terms, words.terms_legend, shown, rest),
         EffectTable("aggregates", words.aggregates, words.aggregates_legend, tuple(aggregates)),
         EffectTable("coarse", words.coarse, words.coarse_legend, coarse),

@@ -138,6 +138,9 @@ class Words:
     def metric(self, name: str) -> str:
         """A metric's name as readers know it; one that has no other name keeps its own."""
         bare = name.removeprefix("term:")
+        if "@" in bare and bare == name:
+            base, _, quantile = bare.partition("@")
+            return f"{self.metric(base)} {quantile}"
         return self.metric_names.get(bare, bare.removesuffix("_ms") if bare == name else bare)
 
     def part(self, name: str) -> str:
