@@ -594,7 +594,9 @@ def serve(args: argparse.Namespace, requests: TextIO, replies: TextIO) -> dict[s
                 }
             )
             for key, values in session.timing.items():
-                done.setdefault(key, []).extend(values)
+                # The summary is of what the blocks hold: whole nanoseconds.
+                whole = [ns / 1e6 for ns in samples[key]] if key in times else values
+                done.setdefault(key, []).extend(whole)
             session.timing.clear()
             reply({"samples": times, "cpu_ns": cpu_ns, "wall_ns": wall_ns, "idle_cpu_ns": idle_cpu_ns})
             last_cpu = time.process_time_ns()

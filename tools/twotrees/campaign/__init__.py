@@ -28,7 +28,7 @@ from twotrees.errors import EXIT_GOOD, RunFailed
 from twotrees.pins.environment import environment_digest, site_folders
 from twotrees.runs import journal, matrix
 from twotrees.runs.command import expected
-from twotrees.runs.plan import PlannedRun
+from twotrees.runs.plan import PlannedRun, rounds
 from twotrees.runs.work import UNFINISHED, Work, host_lock, results_folder, write_json
 from twotrees.study import CampaignConfig, typed
 
@@ -185,6 +185,7 @@ def measured(campaign: Campaign, runs: Sequence[PlannedRun], arms: Mapping[str, 
         stop_on_failure=config.protocol.on_failure == "stop",
         environment_digest=lambda: environment_digest(folders).digest,
         frozen_cache=config.backend.host_cache == "frozen",
+        rounds={one.number: one for one in rounds(config.study.arms, config.protocol, config.seeds.order)},
     )
     with report.Progress(campaign.console, runs, guess_s=config.scale.guess_s) as progress:
         matrix.drive(whole, progress)

@@ -91,7 +91,7 @@ def fingerprinted(campaign: Campaign, when: str) -> dict[str, Any]:
     """
     policy = campaign.config.host
     with campaign.step(f"host {when}"):
-        fingerprint = host.fingerprint(identify=policy.identify, repo=campaign.base)
+        fingerprint = host.fingerprint(identify=policy.identify, repo=campaign.base, interpreter=campaign.python)
         write_json(campaign.work.data / "host" / f"{when}.json", fingerprint)
     if when == "before":
         findings = host.findings(fingerprint)

@@ -42,13 +42,14 @@ class Command:
             "backend": config.backend.name,
             "num_envs": config.scale.num_envs,
             "warmup": 0 if parity else config.scale.warmup,
-            "measure": config.protocol.parity.steps if parity else config.scale.measure,
+            "measure": steps_of(config, planned),
             "action_seed": config.seeds.action,
             "env_seed": config.seeds.env,
             "out": out,
             "trace": trace,
         }
-        added = {"phase": (), "terms": config.study.instrument, "parity": config.study.parity}[planned.mode]
+        study = config.study
+        added = {"phase": (), "terms": study.instrument, "parity": study.parity, "lockstep": study.serve}[planned.mode]
         tokens: list[str] = []
         for token in (*config.study.command, *added):
             tokens += self.options() if token == "{options}" else [token.format(**values)]
@@ -63,14 +64,22 @@ class Command:
         return [token for key, value in options.items() for token in ("--option", f"{key}={value}")]
 
 
+def steps_of(config: CampaignConfig, planned: PlannedRun) -> int:
+    """How many steps a run measures; a lockstep worker's are those of its blocks, discarded ones included."""
+    if planned.mode == "parity":
+        return config.protocol.parity.steps
+    if planned.mode == "lockstep" and config.protocol.lockstep is not None:
+        return 2 * config.protocol.lockstep.cycles * config.protocol.lockstep.steps
+    return config.scale.measure
+
+
 def expected(config: CampaignConfig, planned: PlannedRun) -> dict[str, Any]:
     """The keys of a run's result and the values that the plan gives them."""
-    parity = planned.mode == "parity"
     return {
         "backend": config.backend.name,
         "num_envs": config.scale.num_envs,
-        "warmup": 0 if parity else config.scale.warmup,
-        "measure": config.protocol.parity.steps if parity else config.scale.measure,
+        "warmup": 0 if planned.mode == "parity" else config.scale.warmup,
+        "measure": steps_of(config, planned),
         "instrument": planned.mode == "terms",
         "action_seed": config.seeds.action,
     }

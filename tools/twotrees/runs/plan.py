@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from twotrees.digest import sha256_json
+from twotrees.runs.lockstep import Schedule, schedules
 from twotrees.study import CampaignConfig, Protocol
 
 SCHEMA = "twotrees-plan-v1"
-Mode = Literal["parity", "phase", "terms"]
+Mode = Literal["parity", "phase", "lockstep", "terms"]
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,9 @@ class PlannedRun:
     Attributes:
         run: Position in the plan, from 1.
         arm: Whose tree it steps.
-        mode: `parity` (records outputs), `phase` (no probes) or `terms` (every term wrapped).
-        repeat: How many runs of this arm and mode stand before it, plus 1.
+        mode: `parity` (records outputs), `phase` (no probes), `lockstep` (one worker of a round) or `terms` (every
+            term wrapped).
+        repeat: How many runs of this arm and mode stand before it, plus 1; of a lockstep worker its round.
     """
 
     run: int
@@ -39,6 +41,8 @@ def matrix(arms: Sequence[str], protocol: Protocol, order_seed: int, *, with_par
     drawn so that each arm leads equally often (as far as the number of repeats divides).
     """
     slots: list[tuple[str, Mode]] = [(arm, "parity") for arm in arms] if with_parity else []
+    if protocol.lockstep is not None:
+        slots += [(arm, "lockstep") for schedule in rounds(arms, protocol, order_seed) for arm in schedule.arms]
     counts: dict[Mode, int] = {"phase": protocol.phase_runs, "terms": protocol.terms_runs}
     if protocol.order == "by-arm":
         slots += [(arm, mode) for arm in arms for mode, count in counts.items() for _ in range(count)]
@@ -52,6 +56,16 @@ def matrix(arms: Sequence[str], protocol: Protocol, order_seed: int, *, with_par
         seen[slot] = seen.get(slot, 0) + 1
         runs.append(PlannedRun(index, *slot, seen[slot]))
     return tuple(runs)
+
+
+def rounds(arms: Sequence[str], protocol: Protocol, order_seed: int) -> tuple[Schedule, ...]:
+    """The lockstep rounds of a protocol: the same for the same arms and seed, also after a crash."""
+    shape = protocol.lockstep
+    if shape is None:
+        return ()
+    return schedules(
+        arms, rounds=shape.rounds, cycles=shape.cycles, steps=shape.steps, seed=order_seed, style=shape.style
+    )
 
 
 def balanced_orders(arms: Sequence[str], repeats: int, draw: random.Random) -> list[list[str]]:
@@ -117,6 +131,7 @@ def plan_data(
             "parity_steps": protocol.parity.steps,
             "timeout_s": protocol.timeout_s,
             "on_failure": protocol.on_failure,
+            "lockstep": None if protocol.lockstep is None else asdict(protocol.lockstep),
         },
         "scale": {
             "name": config.scale.name,

@@ -93,6 +93,7 @@ class Study:
         command: The argv of one run, with placeholders.
         instrument: What a terms run adds to it.
         parity: What a parity run adds to it, `{trace}` being the file it writes; empty when the script cannot.
+        serve: What makes it a lockstep worker.
         prepare: Commands run once in each tree before the first run, recorded like runs.
         options: For each backend, what the subject is told as ``--option KEY=VALUE``; `{device}` and
             `{physics_threads}` are filled in.
@@ -108,6 +109,7 @@ class Study:
     command: Annotated[tuple[str, ...], Field(min_length=1)]
     instrument: tuple[str, ...] = ("--instrument",)
     parity: tuple[str, ...] = ("--parity", "{trace}")
+    serve: tuple[str, ...] = ("--serve",)
     prepare: tuple[tuple[str, ...], ...] = ()
     options: dict[str, dict[str, str]] = Field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
@@ -162,30 +164,49 @@ class Parity:
 
 
 @dataclass(frozen=True, config=STRICT)
+class Lockstep:
+    """Rounds of live workers that take turns (docs/lockstep.md).
+
+    Attributes:
+        rounds: Sets of worker processes, one for each arm.
+        cycles: Cycles of one round; in each cycle every arm has two blocks.
+        steps: Steps of one block; the first is discarded in analysis.
+        style: `mirrored` cycles (ABBA), or `random` ones for subjects with a rhythm of their own.
+    """
+
+    rounds: Annotated[int, Field(ge=2)]
+    cycles: Count
+    steps: Annotated[int, Field(ge=2)]
+    style: Literal["mirrored", "random"]
+
+
+@dataclass(frozen=True, config=STRICT)
 class Protocol:
     """Order, repeats, statistics.
 
     Attributes:
         name: `documented`, `interleaved`, …
         order: All runs of one arm after those of the other, or balanced and randomised.
-        phase_runs: Probe-free runs of each arm.
+        phase_runs: Probe-free runs of each arm; none where rounds take their place.
         terms_runs: Instrumented runs of each arm.
         parity: The parity runs.
         confidence: Level of every interval.
         delta: Smallest effect worth naming, as a fraction.
         timeout_s: Limit of one run, in seconds.
         on_failure: Whether a failed run stops the matrix, or what there is gets sealed.
+        lockstep: The rounds, where the protocol has them.
     """
 
     name: Name
     order: Literal["by-arm", "balanced"]
-    phase_runs: Count
+    phase_runs: Annotated[int, Field(ge=0)]
     terms_runs: Annotated[int, Field(ge=0, le=LARGEST)]
     parity: Parity
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     delta: Annotated[float, Field(gt=0, lt=1)]
     timeout_s: Annotated[float, Field(gt=0)] | Count
     on_failure: Literal["stop", "seal"]
+    lockstep: Lockstep | None = None
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -246,6 +267,8 @@ class CampaignConfig:
 def faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
     """What types cannot say: yields (key, what is wrong, the mend) for each contradiction within *config*."""
     study = config.study
+    if config.protocol.phase_runs == 0 and config.protocol.lockstep is None:
+        yield "protocol.phase_runs", "nothing would be timed", "set it to 3, or choose protocol=lockstep"
     for arm in study.arms:
         if arm not in study.trees:
             known = ", ".join(study.trees)
@@ -273,6 +296,7 @@ def placeholder_faults(study: Study) -> Iterator[tuple[str, str, str]]:
         *(("study.command", token, PLACEHOLDERS | {"trace"}) for token in study.command),
         *(("study.instrument", token, PLACEHOLDERS | {"trace"}) for token in study.instrument),
         *(("study.parity", token, PLACEHOLDERS | {"trace"}) for token in study.parity),
+        *(("study.serve", token, PLACEHOLDERS) for token in study.serve),
         *(
             (f"study.options.{backend}.{name}", value, OPTION_PLACEHOLDERS)
             for backend, options in study.options.items()
