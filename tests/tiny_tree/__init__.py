@@ -29,7 +29,10 @@ KNOBS: dict[str, Any] = {
     "junk": False,  # print to standard output at import, at init and in every step
     "numba": False,  # compute one reward in a compiled kernel
     "compile_at": 0,  # compile one more kernel in this step
+    "cache_file_at": 0,  # write a new file into the kernel cache in this step, as Warp does when it compiles
+    "import_only": "",  # a module to import and not to use
     "chunk_size": 12,  # what the start-up tuner decided
+    "idle_term": False,  # one reward term that the manager never calls, as managers do with a term without weight
     "decision": "miss",  # what the start-up tuner says of its cache
     "option": "",  # stands in the composed configuration
 }
@@ -52,4 +55,58 @@ def write_tree(path: Path, **knobs: Any) -> Path:
     lines = [f"{name} = {value!r}" for name, value in {**KNOBS, **knobs}.items()]
     header = '"""How this tree behaves; written by the test that made it."""\n\n'
     (package / "knobs.py").write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+UNILAB_REGISTRY = '''"""Stands in for UniLab's registry: one task, made from the tiny subject."""
+
+from tiny_subject.entry import make_env
+
+ready = []
+
+
+def ensure_registries():
+    """Must be called before `make`, as in UniLab."""
+    ready.append(True)
+
+
+def make(name, *, sim_backend, env_cfg_override, num_envs):
+    """Makes the environment of a task."""
+    assert ready and name == "G1MotionTrackingSAC", name
+    return make_env(None, sim_backend, num_envs, env_cfg_override["seed"], {})
+'''
+UNILAB_ADAPTER = '''"""Stands in for UniLab's adapter from a composed configuration to an environment's overrides."""
+
+
+class BackendAdapter:
+    """Takes the environment's part out of a composed configuration."""
+
+    def __init__(self, cfg, *, root_dir, algo_name):
+        self.cfg = cfg
+        assert (root_dir / "conf" / algo_name).is_dir()
+
+    def build_task_env_cfg_override(self):
+        """The environment's part."""
+        return dict(self.cfg.env)
+'''
+
+
+def write_unilab(path: Path, **knobs: Any) -> Path:
+    """Writes a tree whose environment is reached through a package `unilab` and a Hydra tree, as in UniLab."""
+    write_tree(path, **knobs)
+    base = path / "src" / "unilab" / "base"
+    base.mkdir(parents=True, exist_ok=True)
+    for file, text in {
+        base.parent / "__init__.py": "",
+        base / "__init__.py": "",
+        base / "registry.py": UNILAB_REGISTRY,
+        base / "config_adapter.py": UNILAB_ADAPTER,
+    }.items():
+        file.write_text(text, encoding="utf-8")
+    conf = path / "conf" / "sac"
+    tasks = conf / "task" / "g1_motion_tracking"
+    tasks.mkdir(parents=True, exist_ok=True)
+    (conf / "config.yaml").write_text("defaults: [task: g1_motion_tracking/mujoco, _self_]\nenv: {seed: 1}\n")
+    for backend in ("mujoco", "mjwarp"):
+        (tasks / f"{backend}.yaml").write_text(f"sim_backend: {backend}\n")
     return path

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -58,8 +59,10 @@ class TinyEnv:
         self.termination_manager = TermManager(
             {"anchor_pos": TermCfg(terms.anchor_pos, {"limit": 4.0}), "time_out": TermCfg(terms.time_out)}
         )
+        idle = {"idle": TermCfg(terms.action_rate, weight=0.0)} if knobs.idle_term else {}
         self.reward_manager = TermManager(
             {
+                **idle,
                 "motion_body_pos": TermCfg(terms.motion_body_pos, {"std": 0.5}),
                 "motion_body_ori": TermCfg(terms.motion_body_ori, weight=0.5),
                 "motion_body_lin_vel": TermCfg(terms.motion_body_lin_vel),
@@ -139,8 +142,9 @@ class TinyEnv:
         self.command_manager.compute()
         self.command_manager.post_compute()
         reward = np.zeros(self.num_envs)
-        for config, value in zip(self.reward_manager._term_cfgs, rewards.values(), strict=True):
-            reward += config.weight * value
+        weights = dict(zip(self.reward_manager._term_names, self.reward_manager._term_cfgs, strict=True))
+        for name, value in rewards.items():
+            reward += weights[name].weight * value
         while perf_counter_ns() < until:
             pass
         return self._state(ends["anchor_pos"], ends["time_out"], reward)
@@ -179,4 +183,6 @@ class TinyEnv:
         if self._calls == knobs.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
         if self._calls == knobs.compile_at:
-            terms._compiled()(np.zeros((2, BODIES, 3), dtype=np.float64))
+            terms.compile_one_more()
+        if self._calls == knobs.cache_file_at:
+            Path(os.environ["WARP_CACHE_PATH"], f"kernel-{os.getpid()}").touch()
