@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of a pipe has what it wanted; flushing at exit must not complain either.
-        sys.stdout = None  # type: ignore[assignment]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_GOOD
 
 
@@ -295,9 +295,22 @@ def sign(args: argparse.Namespace, console: Console) -> int:
 
 def audit(args: argparse.Namespace, console: Console) -> int:
     """Prints the findings; a contradiction is exit code 1."""
-    from twotrees import auditing
+    from twotrees import audit as audit_room
+    from twotrees.audit import verb as audit_verb
 
-    return auditing.show(args.what, args.format, console)
+    writers = {
+        "markdown": audit_room.to_markdown,
+        "json": audit_room.to_json,
+        "sarif": audit_room.to_sarif,
+        "annotations": audit_room.to_annotations,
+    }
+    results = audit_verb.results(args.what)
+    for result in results:
+        if args.format == "terminal":
+            audit_room.to_terminal(result, console)
+        else:
+            print(writers[args.format](result), end="")
+    return max((result.exit_code for result in results), default=EXIT_GOOD)
 
 
 def scripts(args: argparse.Namespace, console: Console) -> int:
