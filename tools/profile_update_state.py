@@ -561,6 +561,24 @@ def trace(args: argparse.Namespace) -> dict[str, Any]:
 # --- lockstep worker ------------------------------------------------------------------------------------------------
 
 
+def steps_asked(line: str) -> int:
+    """The number of steps that a request asks for; 0 for the request to finish.
+
+    Raises:
+        Refused: it is neither.
+    """
+    try:
+        request = json.loads(line)
+        if request["do"] == "finish":
+            return 0
+        n = request["n"]
+        if request["do"] == "steps" and isinstance(n, int) and n > 0:
+            return n
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise Refused(EXIT_NO_RESULT, f"not a request: {line.strip()[:80]}")
+
+
 def serve(args: argparse.Namespace, requests: TextIO, replies: TextIO) -> dict[str, Any]:
     """A lockstep worker (docs/lockstep.md): steps on request, one JSON line for each block, idle in between."""
 
@@ -576,12 +594,12 @@ def serve(args: argparse.Namespace, requests: TextIO, replies: TextIO) -> dict[s
         last_cpu = time.process_time_ns()
         reply({"ready": True, "pid": os.getpid()})
         for line in requests:
-            request = json.loads(line)
-            if request["do"] == "finish":
+            n = steps_asked(line)
+            if n == 0:
                 break
             idle_cpu_ns = time.process_time_ns() - last_cpu
             cpu, wall = time.process_time_ns(), clock()
-            for _ in range(int(request["n"])):
+            for _ in range(n):
                 session.step()
             wall_ns, cpu_ns = clock() - wall, time.process_time_ns() - cpu
             session.refuse_impossible_times()
