@@ -70,6 +70,41 @@ def unilab_env(repo: Path, backend: str, num_envs: int, env_seed: int, options: 
     return env
 
 
+# Where UniLab's chunk-size tuner (unisim) keeps what it decided, below XDG_CACHE_HOME.
+UNILAB_TUNER = ("unisim", "chunk_size.json")
+
+
+def unilab_told(env: Any, cache_before: bytes | None) -> None:
+    """Tells of a live UniLab environment what its start-up settled: the tuner's choice, threads, substeps.
+
+    Args:
+        env: After its init; each fact is looked for and may be absent, because releases differ.
+        cache_before: The tuner's cache file as it was before the environment was made.
+    """
+    backend = getattr(env, "_backend", None)
+    threads = getattr(backend, "_n_threads", None)
+    if threads is not None:
+        env.threads = {"physics": threads}
+    substeps = getattr(getattr(env, "_cfg", None), "sim_substeps", None)
+    if substeps is not None:
+        env.workload = {"substeps": substeps}
+    if not hasattr(backend, "_chunk_size"):
+        return  # this release, or this backend, has no such tuner
+    cache_after = unilab_cache()
+    found = "none" if cache_after is None else "hit" if cache_after == cache_before else "tuned"
+    chosen = backend._chunk_size
+    env.decisions = {"chunk_size": "native default" if chosen is None else chosen, "chunk_size_cache": found}
+
+
+def unilab_cache() -> bytes | None:
+    """The tuner's cache file, if there is one."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        return root.joinpath(*UNILAB_TUNER).read_bytes()
+    except OSError:
+        return None
+
+
 def make_env(args: argparse.Namespace, repo: Path) -> Any:
     """Calls the study's entry adapter, with the tree's ``src`` ahead of everything installed."""
     sys.path.insert(0, str(repo / "src"))
@@ -360,10 +395,13 @@ class Session:
         self.repo = Path(args.repo).resolve()
         if not (self.repo / "src").is_dir():
             raise Refused(EXIT_WRONG_CODE, f"{self.repo}: not a tree, it has no src folder")
+        tuned_before = unilab_cache() if args.entry == "unilab" else None
         start = clock()
         self.env = make_env(args, self.repo)
         self.env.init_state()
         self.init_ns = clock() - start
+        if args.entry == "unilab":
+            unilab_told(self.env, tuned_before)
         imported_files(self.repo)  # the wrong code must not even warm up
         self.actions = np.random.default_rng(args.action_seed)
         self.action_digest = hashlib.sha256()
@@ -387,7 +425,9 @@ class Session:
             if key not in timing:
                 raise Refused(EXIT_NO_RESULT, f"the subject reports no {key} in state.info['timing']")
         for key, value in timing.items():
-            self.timing.setdefault(str(key), []).append(float(value))
+            # A gap is what its parts leave of a total: a difference, which may be negative, and not a time.
+            if not str(key).endswith("_gap_ms"):
+                self.timing.setdefault(str(key), []).append(float(value))
 
     def warm_up(self) -> None:
         """Steps that are not counted; the compile counters start after them."""
