@@ -592,6 +592,8 @@ def trace(args: argparse.Namespace) -> dict[str, Any]:
             for group, values in state.obs.items():
                 outputs.setdefault(f"step/obs/{group}", []).append(np.asarray(values)[kept])
         arrays: dict[str, Any] = {name: np.stack(values) for name, values in outputs.items() if values}
+        # Nothing here is timed: whatever these steps compiled was compiled before any window.
+        session.compiles, session.cache_files = CompileCounter(), kernel_cache_files()
         result = session.result()
     with whole_file(Path(args.parity)) as draft, draft.open("wb") as stream:
         np.savez(stream, **arrays)
