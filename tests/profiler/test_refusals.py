@@ -1,4 +1,4 @@
-"""What must not become a result: the wrong code, impossible times, half a file. Each with its exit status and reason."""
+"""What must not become a result: the wrong code, impossible times, half a file. Each with its exit status."""
 
 from __future__ import annotations
 

@@ -108,5 +108,5 @@ def write_unilab(path: Path, **knobs: Any) -> Path:
     tasks.mkdir(parents=True, exist_ok=True)
     (conf / "config.yaml").write_text("defaults: [task: g1_motion_tracking/mujoco, _self_]\nenv: {seed: 1}\n")
     for backend in ("mujoco", "mjwarp"):
-        (tasks / f"{backend}.yaml").write_text(f"sim_backend: {backend}\n")
+        (tasks / f"{backend}.yaml").write_text(f"# @package _global_\nsim_backend: {backend}\n")
     return path
