@@ -240,8 +240,8 @@ def test_speedscope_opens_the_trace_with_its_runs_and_steps(browser: Browser, pu
     loader.write_text(f"speedscope.loadFileFromBase64('trace.json', '{packed}')")
     browser.visit(f"{page.as_uri()}#localProfilePath={loader}")
     told = browser.ask(
-        "new Promise(done => { const look = () => document.body.innerText.includes('pid') ? done(document.body.innerText)"
-        " : setTimeout(look, 50); look(); })"
+        "new Promise(done => { const look = () => { const shown = document.body.innerText;"
+        " if (shown.includes('pid')) done(shown); else setTimeout(look, 50); }; look(); })"
     )
     assert "before (pid 2), runs (tid 1) (1/4)" in told
     assert not [event for event in browser.events if event.get("method") == "Runtime.exceptionThrown"]

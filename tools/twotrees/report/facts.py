@@ -317,7 +317,7 @@ def read_outline(data: Path) -> Campaign:
         effects=() if ours is None else tuple(_effect(line) for line in ours.at("effects").items()),
         attribution=() if ours is None else tuple(_part(line) for line in ours.at("attribution").items()),
         validity=() if ours is None else tuple(_check(line) for line in ours.at("validity").items()),
-        notes=() if ours is None else tuple(note.text() for note in ours.at("notes").items()),
+        notes=() if ours is None else _notes(ours.at("notes")),
         parity=_parity(node) if (node := _optional(data / "parity.json")) else None,
         host=None,
         resumed=0,
@@ -409,6 +409,12 @@ def _effect(node: Node) -> Effect:
         p_holm=node.at("p_holm").maybe(),
         order_allowance=node.at("order_allowance").maybe() or 0.0,
     )
+
+
+def _notes(node: Node) -> tuple[str, ...]:
+    """The notes; those on single terms, of which there may be many, come last."""
+    notes = [note.text() for note in node.items()]
+    return tuple(sorted(notes, key=lambda note: note.startswith("term:")))
 
 
 def _part(node: Node) -> Part:

@@ -19,6 +19,7 @@ from twotrees.report.words import Words, words_of
 # A comment on a git host holds 65,536 characters.
 MOST_TERMS = 40
 MOST_LOST = 20
+MOST_NOTES = 24
 MOST_REASON_CHARS = 300
 
 
@@ -48,7 +49,7 @@ def render(data: Path, *, language: str = "en", signature: str = "FP.sshsig", pr
         folded(words.validity, validity(campaign, words)),
         folded(words.parity, parity(campaign, words)),
         folded(words.lost, lost(campaign, words)),
-        folded(words.notes, [bullets(markdown(note) for note in campaign.notes)] if campaign.notes else []),
+        folded(words.notes, notes(campaign, words)),
         folded(words.pins, pins(campaign, words)),
         folded(words.host, host(campaign, words)),
         folded(words.verify, verify(words, signature, principal)),
@@ -64,7 +65,7 @@ def verdict(campaign: Campaign, words: Words) -> list[str]:
     text = f"**{markdown(found.text)}{stop}**"
     blocks = [f"> {text}" if found.kind == "not comparable" else text]
     qualifying = [*([gap] if (gap := sentences.missing(campaign, words)) else [])]
-    qualifying += [f"{words.labels}: {label}" for label in campaign.labels]
+    qualifying += [f"{words.label}: {label}" for label in campaign.labels]
     if campaign.host and campaign.host.warnings:
         first, *rest = campaign.host.warnings
         qualifying.append(f"{words.not_quiet}: {first}{f' (+{len(rest)})' if rest else ''}")
@@ -86,7 +87,7 @@ def open_tables(campaign: Campaign, arm: str, words: Words) -> list[str]:
     found = {table.key: table for table in tables.effect_tables(campaign, arm, words)}
     shown: list[Effect] = []
     if "phases" in found:
-        shown += found["phases"].effects
+        shown += tables.published_phases(found["phases"].effects)
     if "aggregates" in found:
         shown += [e for e in found["aggregates"].effects if e.metric in tables.PUBLISHED_AGGREGATES]
     if not shown:
@@ -99,10 +100,13 @@ def folded_tables(campaign: Campaign, arm: str, words: Words) -> list[str]:
     against = tables.against(campaign, arm, words)
     blocks = []
     for table in tables.effect_tables(campaign, arm, words, most_terms=MOST_TERMS):
+        title = table.title
         if table.key == "phases":
-            continue
+            title = words.all_phases
+            if len(tables.published_phases(table.effects)) == len(table.effects):
+                continue
         body = [table.legend, effect_table(table.effects, words), markdown(table.rest)]
-        blocks.append(folded(words.titled.format(title=table.title, against=against), body))
+        blocks.append(folded(words.titled.format(title=title, against=against), body))
     parts = [tables.part_cells(part, words) for part in campaign.attribution if part.arm == arm]
     if parts:
         rows = [[markdown(row[0]), *row[1:]] for row in parts]
@@ -158,6 +162,15 @@ def lost(campaign: Campaign, words: Words) -> list[str]:
     if campaign.resumed:
         blocks.append(words.interrupted.format(count=campaign.resumed))
     return blocks
+
+
+def notes(campaign: Campaign, words: Words) -> list[str]:
+    """What the aggregator found worth knowing; labels and attribution come first, so they are never cut."""
+    lines = [markdown(note) for note in campaign.notes[:MOST_NOTES]]
+    rest = len(campaign.notes) - MOST_NOTES
+    if rest > 0:
+        lines.append(words.more_notes.format(count=rest))
+    return [bullets(lines)] if lines else []
 
 
 def pins(campaign: Campaign, words: Words) -> list[str]:

@@ -5,7 +5,7 @@ In: facts and samples. Out: frozen shapes that the template draws; text scales w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -115,11 +115,12 @@ class Watch:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Runs in the order of time, and the host below them."""
+    """Runs in the order of time, and the host below them; `unit` is that of the ticks, s or min."""
 
     lanes: tuple[Lane, ...]
     watches: tuple[Watch, ...]
     ticks: tuple[Tick, ...]
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -257,10 +258,12 @@ def timeline(campaign: Campaign, words: Words) -> Timeline | None:
     if not spans:
         return None
     begin, end = min(start for _, start, _ in spans), max(stop for _, _, stop in spans)
-    axis = Axis(0.0, max((end - begin).total_seconds(), 1.0) / 60.0)
+    whole_s = max((end - begin).total_seconds(), 1.0)
+    unit, unit_s = ("min", 60.0) if whole_s > 180.0 else ("s", 1.0)
+    axis = Axis(0.0, whole_s / unit_s)
 
     def place(moment: datetime) -> float:
-        return axis.place_pct((moment - begin).total_seconds() / 60.0)
+        return axis.place_pct((moment - begin).total_seconds() / unit_s)
 
     lanes = []
     for index, arm in enumerate(campaign.arms):
@@ -278,10 +281,10 @@ def timeline(campaign: Campaign, words: Words) -> Timeline | None:
         lanes.append(Lane(arm.name, index, slots))
     readings = campaign.host.readings if campaign.host else ()
     inside = [reading for reading in readings if begin <= reading.time <= end]
-    return Timeline(tuple(lanes), tuple(_watches(inside, begin, axis, words)), axis.ticks())
+    return Timeline(tuple(lanes), tuple(_watches(inside, place, words)), axis.ticks(), unit)
 
 
-def _watches(readings: Sequence[Reading], begin: datetime, axis: Axis, words: Words) -> list[Watch]:
+def _watches(readings: Sequence[Reading], place: Callable[[datetime], float], words: Words) -> list[Watch]:
     if len(readings) < 2:
         return []
     names = dict.fromkeys(name for reading in readings for name in reading.values)
@@ -297,9 +300,7 @@ def _watches(readings: Sequence[Reading], begin: datetime, axis: Axis, words: Wo
         values = [value for _, value in points]
         down = axis_over(values, margin=0.1)
         line = " ".join(
-            f"{axis.place_pct((moment - begin).total_seconds() / 60.0) * ACROSS / 100:.0f},"
-            f"{100.0 - down.place_pct(value):.0f}"
-            for moment, value in points
+            f"{place(moment) * ACROSS / 100:.0f},{100.0 - down.place_pct(value):.0f}" for moment, value in points
         )
         made.append(
             Watch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from twotrees.report import numbers
@@ -10,6 +11,7 @@ from twotrees.report.words import Words
 
 # Terms that stand inside no other term; the rest are managers and refreshes, which contain or are contained in them.
 TERM_GROUPS = ("term:reward/", "term:termination/", "term:obs/")
+PUBLISHED_PHASES = ("update_state_ms", "env_step_total_ms", "reset_done_ms")
 # The aggregates that the published post prints, first.
 PUBLISHED_AGGREGATES = ("four_body_rewards", "target_five", "two_robot_state_refreshes")
 
@@ -64,6 +66,12 @@ def effect_tables(campaign: Campaign, arm: str, words: Words, *, most_terms: int
         EffectTable("coarse", words.coarse, words.coarse_legend, coarse),
     ]
     return [table for table in made if table.effects]
+
+
+def published_phases(effects: Sequence[Effect]) -> list[Effect]:
+    """The phases that the published post prints, with their quantiles; all of them where a study has others."""
+    found = [effect for effect in effects if effect.metric.partition("@")[0] in PUBLISHED_PHASES]
+    return found or list(effects)
 
 
 def saving_first(effect: Effect) -> float:

@@ -18,6 +18,7 @@ from twotrees.report.facts import Campaign, Effect, Part, read_campaign
 from twotrees.report.words import ENGLISH
 
 MOST_TERMS = 20
+MOST_NOTES = 12
 GAP = "  "
 STYLES = {
     "faster": "bold green",
@@ -64,7 +65,9 @@ class View:
         self.lost(campaign)
         if campaign.host is not None:
             self.listed(ENGLISH.not_quiet, campaign.host.warnings)
-        self.listed(ENGLISH.notes, campaign.notes)
+        shown, rest = campaign.notes[:MOST_NOTES], len(campaign.notes) - MOST_NOTES
+        more = [ENGLISH.more_notes.format(count=rest)] if rest > 0 else []
+        self.listed(ENGLISH.notes, [*shown, *more])
 
     def verdict(self, campaign: Campaign) -> None:
         """The one sentence, and what qualifies it."""
@@ -73,7 +76,7 @@ class View:
         if gap := sentences.missing(campaign, ENGLISH):
             self.say(f"{gap}.", "bold yellow")
         for label in campaign.labels:
-            self.say(f"Label: {label}", "bold yellow")
+            self.say(f"{ENGLISH.label}: {label}", "bold yellow")
 
     def circumstances(self, campaign: Campaign) -> None:
         """What was measured, in two or three lines."""
@@ -121,7 +124,20 @@ class View:
                 .append(above[2].rstrip(), style)
             )
             self.put(line, hanging=4)
-            self.put(Text(GAP * 2 + GAP.join(below), "dim" if head else ""), hanging=6)
+            self.pieces(below, "dim" if head else "")
+
+    def pieces(self, pieces: Sequence[str], style: str) -> None:
+        """Cells side by side below a name; where they do not fit they lose their alignment, never their intervals."""
+        line = GAP * 2 + GAP.join(pieces)
+        if cell_len(line) > self.console.width:
+            line = GAP * 2 + pieces[0].strip()
+            for piece in map(str.strip, pieces[1:]):
+                if cell_len(line) + len(GAP) + cell_len(piece) > self.console.width:
+                    self.put(Text(line, style))
+                    line = GAP * 3 + piece
+                else:
+                    line += GAP + piece
+        self.put(Text(line, style), hanging=6)
 
     def parts(self, parts: Sequence[Part]) -> None:
         """The attribution, the stage as the last line."""

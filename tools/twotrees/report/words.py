@@ -40,7 +40,8 @@ class Words:
     validity: str
     parity: str
     notes: str
-    labels: str
+    label: str
+    all_phases: str
     lost: str
     pins: str
     host: str
@@ -83,6 +84,8 @@ class Words:
     aggregates_legend: str
     attribution_legend: str
     more_rows: str
+    more_notes: str
+    notes_folded: str
     ok: str
     not_ok: str
     not_checked: str
@@ -185,7 +188,8 @@ ENGLISH = Words(
     validity="Validity",
     parity="Parity",
     notes="Notes",
-    labels="Labels",
+    label="Label",
+    all_phases="All phases",
     lost="Attempts that do not count",
     pins="Pins",
     host="Host",
@@ -233,6 +237,8 @@ ENGLISH = Words(
         "Disjoint: the lines add up to the stage without probes; the residual is what probes and medians leave over. "
         "Read the parts by order of magnitude."
     ),
+    notes_folded="More notes ({count})",
+    more_notes="… and {count} more in data/aggregate.json",
     more_rows="… and {count} more, each saving at most {most} ms in size",
     ok="ok",
     not_ok="NOT OK",
@@ -343,7 +349,8 @@ CHINESE = Words(
     validity="有效性检查",
     parity="数值一致性（parity）",
     notes="说明",
-    labels="标签",
+    label="标签",
+    all_phases="全部阶段",
     lost="不计入的运行",
     pins="精确复现信息",
     host="硬件 / 系统 / runtime",
@@ -385,6 +392,8 @@ CHINESE = Words(
     coarse_legend="这些项包含上表的 term，不能与上表相加。",
     aggregates_legend="按已发布口径求和的 term；各项互有重叠，节省不能相加。",
     attribution_legend="各分区互不重叠，合计等于无埋点阶段值；residual 为埋点与 median 未覆盖的部分，只应按量级读。",
+    notes_folded="其余说明（{count}）",
+    more_notes="… 另有 {count} 条，见 data/aggregate.json",
     more_rows="… 另有 {count} 项，每项变化不超过 {most} ms",
     ok="通过",
     not_ok="未通过",
