@@ -12,9 +12,9 @@ import pytest
 from twotrees.digest import sha256_json
 from twotrees.errors import UsageError
 from twotrees.study import CampaignConfig, compose, toolkit_root, typed
+from twotrees.study.compose import GROUPS
 
 CONF = toolkit_root() / "conf"
-GROUPS = ("study", "backend", "protocol", "scale", "host")
 
 OWN_STUDY = """\
 name: mine
@@ -147,6 +147,14 @@ def test_a_users_file_that_the_toolkit_would_hide_is_refused_by_name(tmp_path: P
     folder = own_conf(tmp_path / "conf", name="g1_update_state")
     with pytest.raises(UsageError, match=r"g1_update_state\.yaml: the toolkit has a file of this name"):
         compose([], own_conf=folder)
+
+
+def test_a_configuration_of_the_users_project_beside_the_study_is_left_alone(tmp_path: Path) -> None:
+    folder = own_conf(tmp_path / "conf")
+    (folder / "config.yaml").write_text("defaults: [nothing]\n")
+    (folder / "sac").mkdir()
+    (folder / "sac" / "config.yaml").write_text("x: 1\n")
+    assert compose(["study=mine"], own_conf=folder)[0].study.name == "mine"
 
 
 def test_the_nearest_name_may_be_a_study_of_the_users_own(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from twotrees.errors import UsageError
 from twotrees.study.model import OPEN_KEYS, CampaignConfig, faults, field_names
 
+GROUPS = ("study", "backend", "protocol", "scale", "host")
 UNKNOWN_KEY = ("unexpected_keyword_argument", "extra_forbidden")  # pydantic's two names for it
 
 
@@ -76,7 +77,7 @@ def search_path(own_conf: Path, conf: Path) -> str:
     """
     if not own_conf.is_dir():
         raise UsageError("no such folder", file=own_conf, mend="give the folder that holds your study/NAME.yaml")
-    for path in sorted(own_conf.rglob("*.yaml")):
+    for path in sorted(path for group in GROUPS for path in (own_conf / group).glob("*.yaml")):
         if (conf / path.relative_to(own_conf)).exists():
             raise UsageError("the toolkit has a file of this name, which would win", file=path, mend="rename yours")
     quoted = str(own_conf.resolve()).replace("\\", "\\\\").replace("'", "\\'")
