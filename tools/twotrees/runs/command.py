@@ -50,9 +50,13 @@ class Command:
         }
         study = config.study
         added = {"phase": (), "terms": study.instrument, "parity": study.parity, "lockstep": study.serve}[planned.mode]
+        command = study.command if "{mode}" in study.command else (*study.command, "{mode}")
         tokens: list[str] = []
-        for token in (*config.study.command, *added):
-            tokens += self.options() if token == "{options}" else [token.format(**values)]
+        for token in command:
+            if token == "{mode}":
+                tokens += [more.format(**values) for more in added]
+            else:
+                tokens += self.options() if token == "{options}" else [token.format(**values)]
         return tokens
 
     def options(self) -> list[str]:
@@ -82,4 +86,5 @@ def expected(config: CampaignConfig, planned: PlannedRun) -> dict[str, Any]:
         "measure": steps_of(config, planned),
         "instrument": planned.mode == "terms",
         "action_seed": config.seeds.action,
+        "env_seed": config.seeds.env,
     }

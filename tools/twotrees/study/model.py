@@ -6,6 +6,7 @@ this project can know (a study's arms have trees, a command's placeholders exist
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -22,20 +23,33 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=LARGEST)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST)]
 Threadcount = Literal["auto"] | Count
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
-# What a study's command line may be made of; `{options}` stands for as many tokens as there are options.
+# What a study's command line may be made of. Two stand for several tokens: `{options}` for as many as there are
+# options, `{mode}` for what the run's mode adds, which without it comes last.
 PLACEHOLDERS = frozenset(
     {"python", "profiler", "tree", "arm", "backend", "num_envs", "warmup", "measure"}
-    | {"action_seed", "env_seed", "options", "out"}
+    | {"action_seed", "env_seed", "options", "mode", "out"}
 )
+SEVERAL_TOKENS = ("options", "mode")
 OPTION_PLACEHOLDERS = frozenset({"device", "physics_threads"})
-PREPARE_PLACEHOLDERS = frozenset({"python", "tree", "arm"})
+PREPARE_PLACEHOLDERS = frozenset({"python", "tree", "arm", "twotrees"})
 
 # Dictionaries in which a study may have keys of its own; an override adds one with a leading plus.
 OPEN_KEYS = (
     *("study.trees", "study.options", "study.options.mujoco", "study.options.mjwarp"),
-    *("backend.options", "scale.envs_of"),
+    *("study.releases", "study.wheels", "study.decisions", "backend.options", "scale.envs_of"),
 )
+
+# The profiler of the published report (docs/real-unilab.md), and all that it knows.
+PUBLISHED_PROFILER = "7de572e10c83af040b4bb08f2824ce95dfc48124cf890192b2b9fdc143233386"
+PUBLISHED_FLAGS = frozenset(
+    {"--repo", "--backend", "--num-envs", "--warmup", "--measure", "--action-seed", "--instrument", "--out"}
+)
+PUBLISHED_ENV_SEED = 123
+
+# The environments that a campaign makes by `study.build`; any other is the toolkit's or an interpreter's path.
+BUILT = ("tree", "shared", "per-arm")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -76,7 +90,36 @@ class Scripts:
 
     profiler: str
     aggregator: str
-    profiler_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    profiler_sha256: Sha256 | None = None
+
+    @property
+    def published(self) -> bool:
+        """Whether the measured child is the published profiler, which knows nothing that ours adds."""
+        return self.profiler_sha256 == PUBLISHED_PROFILER
+
+
+@dataclass(frozen=True, config=STRICT)
+class Build:
+    """How the environment is made that `environment` says is `tree`, `shared` or `per-arm`.
+
+    Attributes:
+        arm: For `tree`: the arm in whose tree `command` is run, once, before the first run.
+        command: Its argv. It sees the user's own variables, because it may need the network.
+        python: The interpreter that it leaves, relative to that tree.
+        pins: For `shared` and `per-arm`, NAME==VERSION; of several pins of one name the first that every arm in the
+            environment admits is used.
+        also: Requirements beside those that the releases declare.
+        unused: Names that releases declare and nothing that is measured imports; they are not installed.
+        instead: Requirements that take the place of the declared ones of the same name.
+    """
+
+    arm: Name | None = None
+    command: tuple[str, ...] = ()
+    python: str = ".venv/bin/python"
+    pins: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -88,7 +131,9 @@ class Study:
         title: One line for people.
         arms: Names in order; the first is the baseline.
         trees: Each arm's source.
-        environment: `toolkit` (the locked environment of this session) or the path of an interpreter.
+        environment: `toolkit` (the locked environment of this session), the path of an interpreter, or one that is made
+            by `build`: in an arm's `tree`, `shared` by all arms, or `per-arm`.
+        build: How.
         scripts: The measured child and the aggregator.
         command: The argv of one run, with placeholders.
         instrument: What a terms run adds to it.
@@ -98,6 +143,16 @@ class Study:
         options: For each backend, what the subject is told as ``--option KEY=VALUE``; `{device}` and
             `{physics_threads}` are filled in.
         pass_env: Names of environment variables that a run may see; all others are scrubbed and listed.
+        cwd: Where a run stands: in a private empty folder, or in its arm's `tree`, where a subject reads files.
+        demands: For a backend, the kind of device without which the subject does not run.
+        backends: The backends that a dry run shows where none is named.
+        before: For studies of releases: the baseline's version.
+        after: The other one's.
+        releases: Version to the SHA-256 of its wheel.
+        wheels: Wheels that `prepare` is given the paths of, by `{name}`.
+        decisions: What a start-up tuner prints: a name, and the pattern whose group 1 is the value. Read from the logs
+            where the profiler does not report it.
+        declared_differences: Keys of the composed configuration in which the arms are meant to differ.
     """
 
     name: Name
@@ -113,6 +168,21 @@ class Study:
     prepare: tuple[tuple[str, ...], ...] = ()
     options: dict[str, dict[str, str]] = Field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
+    build: Build | None = None
+    cwd: Literal["private", "tree"] = "private"
+    demands: dict[str, Literal["cuda"]] = Field(default_factory=dict)
+    backends: tuple[str, ...] = ()
+    before: str | None = None
+    after: str | None = None
+    releases: dict[str, Sha256] = Field(default_factory=dict)
+    wheels: dict[Name, TreeSource] = Field(default_factory=dict)
+    decisions: dict[Name, str] = Field(default_factory=dict)
+    declared_differences: tuple[str, ...] = ()
+
+    @property
+    def compares_outputs(self) -> bool:
+        """Whether there are parity runs: the study asks for them, and the profiler can record outputs."""
+        return bool(self.parity) and not self.scripts.published
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -251,7 +321,7 @@ class HostPolicy:
 
 @dataclass(frozen=True, config=STRICT)
 class CampaignConfig:
-    """Everything that one campaign is made from."""
+    """Everything that one campaign is made from; `environment`, where it is given, replaces the study's."""
 
     study: Study
     backend: Backend
@@ -262,6 +332,12 @@ class CampaignConfig:
     results: Annotated[str, Field(min_length=1)]
     allow_drift: bool
     allow_dirty: bool
+    environment: str | None
+
+    @property
+    def measured_in(self) -> str:
+        """The environment that counts: this campaign's, else the study's."""
+        return self.environment or self.study.environment
 
 
 def faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
@@ -275,11 +351,15 @@ def faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
             yield "study.arms", f"arm {arm!r} has no entry under study.trees", f"use one of: {known}"
     if len(set(study.arms)) != len(study.arms):
         yield "study.arms", "an arm is named twice", "for A against A use `nox -s calibrate`"
-    for arm, source in study.trees.items():
+    for name, source in (*study.trees.items(), *study.wheels.items()):
         missing = missing_field(source)
         if missing:
-            yield f"study.trees.{arm}.{missing}", f"a tree of kind {source.kind!r} needs it", "set it"
+            group = "trees" if name in study.trees else "wheels"
+            yield f"study.{group}.{name}.{missing}", f"a tree of kind {source.kind!r} needs it", "set it"
+    yield from build_faults(config)
     yield from placeholder_faults(study)
+    if study.scripts.published:
+        yield from published_faults(config)
     if not any("{out}" in token for token in study.command):
         yield "study.command", "no token holds {out}, so that no result could be read", "add the flag that takes it"
     if study.parity and not any("{trace}" in token for token in study.parity):
@@ -288,6 +368,48 @@ def faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
             "no token holds {trace}, so that no outputs could be compared",
             "add it, or leave it empty",
         )
+
+
+def build_faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
+    """What is missing for the environment that is asked for."""
+    study, wanted = config.study, config.measured_in
+    if wanted in BUILT and study.build is None:
+        yield "study.build", f"environment {wanted!r} needs it", "say how it is made, or give an interpreter's path"
+    if wanted == "tree" and study.build is not None:
+        if study.build.arm not in study.arms:
+            yield "study.build.arm", "must be one of the arms: its tree is where the command runs", "set it"
+        if not study.build.command:
+            yield "study.build.command", "environment 'tree' needs it", "set it"
+    if wanted in ("shared", "per-arm"):
+        for arm in study.arms:
+            if arm in study.trees and study.trees[arm].kind != "wheel":
+                mend = "use environment=tree, or the path of an interpreter"
+                yield f"study.trees.{arm}", "only a release tells its requirements (kind: wheel)", mend
+    for name, pattern in study.decisions.items():
+        if (fault := pattern_fault(pattern)) is not None:
+            yield f"study.decisions.{name}", fault, "write a regular expression whose group 1 is the value"
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """Why *pattern* cannot find a decision in a log, or None."""
+    try:
+        return None if re.compile(pattern.encode()).groups else "has no group"
+    except re.error as error:
+        return f"is no regular expression: {error}"
+
+
+def published_faults(config: CampaignConfig) -> Iterator[tuple[str, str, str]]:
+    """What the published profiler cannot do; it would end on a flag that it does not know, or ignore what is asked."""
+    study, mend = config.study, "use the toolkit's profiler"
+    for token in (*study.command, *study.instrument):
+        if token.startswith("--") and token not in PUBLISHED_FLAGS:
+            yield "study.command", f"the published profiler does not know {token}", "leave it out"
+    if study.options.get(config.backend.name) or config.backend.options:
+        yield "study.options", "the published profiler takes no options", mend
+    if config.protocol.lockstep is not None:
+        yield "protocol.lockstep", "the published profiler cannot be a lockstep worker", mend
+    if config.seeds.env != PUBLISHED_ENV_SEED:
+        yield "seeds.env", f"the published profiler knows no other seed than {PUBLISHED_ENV_SEED}", mend
 
 
 def placeholder_faults(study: Study) -> Iterator[tuple[str, str, str]]:
@@ -302,7 +424,11 @@ def placeholder_faults(study: Study) -> Iterator[tuple[str, str, str]]:
             for backend, options in study.options.items()
             for name, value in options.items()
         ),
-        *(("study.prepare", token, PREPARE_PLACEHOLDERS) for tokens in study.prepare for token in tokens),
+        *(
+            ("study.prepare", token, PREPARE_PLACEHOLDERS | study.wheels.keys())
+            for tokens in study.prepare
+            for token in tokens
+        ),
     ]
     for key, token, known in checked:
         try:
@@ -313,8 +439,8 @@ def placeholder_faults(study: Study) -> Iterator[tuple[str, str, str]]:
         for field, spec in parts:
             if field not in known or spec:
                 yield key, f"unknown placeholder {{{field}{':' if spec else ''}{spec}}}", f"use one of: {listed(known)}"
-            elif field == "options" and token != "{options}":
-                yield key, "{options} must be a token of its own: it stands for several", "write it alone"
+            elif field in SEVERAL_TOKENS and token != f"{{{field}}}":
+                yield key, f"{{{field}}} must be a token of its own: it stands for several", "write it alone"
 
 
 def listed(names: frozenset[str]) -> str:
