@@ -50,6 +50,17 @@ def test_a_run_that_takes_longer_than_expected_never_makes_the_estimate_negative
     assert progress.remaining_s(RUNS[0], 99.0) == (0.0, True)
 
 
+def test_a_lockstep_round_is_waited_for_once_not_once_for_each_worker() -> None:
+    workers = [PlannedRun(1 + 2 * r + w, arm, "lockstep", r + 1) for r in range(3) for w, arm in enumerate(("a", "b"))]
+    file = io.StringIO()
+    progress = Progress(console(file, terminal=False), workers, guess_s=10.0)
+    progress.run_started(workers[0])
+    assert file.getvalue() == "run 1 of 6: lockstep round 1; about 30 s left (rough)\n"
+    progress.run_ended(workers[0], "ok", 20.0)
+    progress.run_ended(workers[1], "ok", 20.0)
+    assert progress.remaining_s(workers[2], 5.0) == (15.0 + 20.0, False)
+
+
 def test_a_failed_run_teaches_nothing_and_leaves_a_line() -> None:
     file = io.StringIO()
     progress = Progress(console(file, terminal=False), RUNS, guess_s=10.0)

@@ -18,6 +18,7 @@ from twotrees.runs.plan import PlannedRun
 
 # A tick comes about once a second; one that is a hair early still counts as the next second.
 REFRESH_S = 0.99
+LOCKSTEP = "lockstep"
 ERASE_LINE = Control((ControlType.ERASE_IN_LINE, 2), ControlType.CARRIAGE_RETURN)
 
 
@@ -95,7 +96,13 @@ class Progress:
         later = self._runs[self._runs.index(planned) + 1 :]
         current_s, rough = self.expected_s(planned)
         left_s = max(current_s - elapsed_s, 0.0)
+        # The workers of a lockstep round run at once, and each is told the whole round's time.
+        rounds = {planned.repeat} if planned.mode == LOCKSTEP else set()
         for run in later:
+            if run.mode == LOCKSTEP:
+                if run.repeat in rounds:
+                    continue
+                rounds.add(run.repeat)
             expected_s, run_rough = self.expected_s(run)
             left_s += expected_s
             rough = rough or run_rough
@@ -118,7 +125,11 @@ class Progress:
         return f"run {self._runs.index(planned) + 1} of {len(self._runs)}"
 
     def _name(self, planned: PlannedRun) -> str:
-        return f"{planned.arm} {planned.mode} {planned.repeat}"
+        return (
+            f"{LOCKSTEP} round {planned.repeat}"
+            if planned.mode == LOCKSTEP
+            else f"{planned.arm} {planned.mode} {planned.repeat}"
+        )
 
     def _left(self, planned: PlannedRun, elapsed_s: float) -> str:
         left_s, rough = self.remaining_s(planned, elapsed_s)
