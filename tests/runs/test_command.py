@@ -80,6 +80,7 @@ def test_what_a_result_must_say_is_what_its_command_asked_for() -> None:
         "measure": 4,
         "instrument": False,
         "action_seed": 20260826,
+        "env_seed": 123,
     }
     assert expected(config, TERMS)["instrument"] is True
     assert (expected(config, PARITY)["warmup"], expected(config, PARITY)["measure"]) == (0, 7)

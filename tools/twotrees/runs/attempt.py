@@ -6,6 +6,7 @@ A failed attempt is kept with its reason and its logs. Nothing partial ever beco
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -141,6 +142,20 @@ def tail(path: Path) -> str:
     if any(line.startswith("Traceback (most") for line in lines) and told:
         told = told[-1:]
     return " | ".join(told)[-TAIL_CHARACTERS:] or "it said nothing"
+
+
+def decided(logs: Sequence[Path], patterns: Mapping[str, str]) -> dict[str, str]:
+    """What a start-up tuner said in the logs that it decided.
+
+    Args:
+        logs: The files, bytes of any encoding, searched in order.
+        patterns: A name, and the pattern whose group 1 is the value; of several matches the last counts.
+    """
+    text = b"\n".join(path.read_bytes() for path in logs if path.is_file())
+    found = {name: re.findall(pattern.encode(), text) for name, pattern in patterns.items()}
+    # With more than one group, a match is a tuple of them.
+    last = {name: one[-1][0] if isinstance(one[-1], tuple) else one[-1] for name, one in found.items() if one}
+    return {name: value.decode("utf-8", "replace") for name, value in last.items()}
 
 
 def record(

@@ -32,7 +32,7 @@ class Processes:
                 arm,
                 self.begun[arm].argv,
                 env=setting.env,
-                cwd=setting.private.root / "tmp",
+                cwd=setting.folder,
                 err=self.matrix.work.log(number, "err"),
                 limits=Limits(ready_s=limit, block_s=limit),
             )

@@ -44,6 +44,8 @@ class Arm:
         argv: Makes the argv of a run: (planned run, result file, trace file) to tokens.
         roots: Folders that its records name by symbols.
         imported_wrong: Tells what is wrong with the files that a result says it imported; empty when nothing is.
+        cwd: Where its runs stand; None for its private folder of temporary files.
+        decisions: What to look for in the logs: a name, and the pattern whose group 1 is what a tuner decided.
     """
 
     name: str
@@ -53,6 +55,13 @@ class Arm:
     roots: Roots
     argv: Callable[[PlannedRun, Path, Path], list[str]]
     imported_wrong: Callable[[Sequence[Mapping[str, Any]]], Sequence[str]]
+    cwd: Path | None = None
+    decisions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where its runs stand."""
+        return self.cwd or self.private.root / "tmp"
 
 
 @dataclass(frozen=True)
@@ -169,6 +178,9 @@ def conclude(
         environment={"before": begun.before, "after": after},
         result=arm.roots.symbolic(result),
     )
+    if arm.decisions:
+        logs = [matrix.work.log(begun.number, stream) for stream in ("out", "err")]
+        record["decisions"] = arm.roots.symbolic(attempts.decided(logs, arm.decisions))
     keep(matrix, log, record)
     if matrix.frozen_cache and status == "ok" and not matrix.snapshot.is_dir():
         freeze(arm.private.cache, matrix.snapshot)

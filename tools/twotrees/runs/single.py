@@ -22,7 +22,7 @@ def one_attempt(
         ended = execute.run(
             begun.argv,
             env=arm.env,
-            cwd=arm.private.root / "tmp",
+            cwd=arm.folder,
             out=work.log(number, "out"),
             err=work.log(number, "err"),
             timeout_s=matrix.timeout_s,
