@@ -279,7 +279,7 @@ def test_thread_counts_are_those_in_force_in_the_child(child: Child) -> None:
 
 
 def test_a_thread_count_that_numba_ignores_is_not_the_one_that_is_told(child: Child) -> None:
-    threads = child(numba=True, env={"NUMBA_NUM_THREADS": "abc"}).ours["threads"]
+    threads = child(import_only="numba", env={"NUMBA_NUM_THREADS": "abc"}).ours["threads"]
     assert threads["numba_threads"] == threads["usable_cpus"]
 
 
