@@ -847,6 +847,7 @@ def effect_line(
         "delta": delta,
         "verdict": verdict,
         "reason": reason,
+        **({"label": "environments differ"} if campaign.plan.get("environment") == "per-arm" else {}),
     }
 
 
@@ -1075,7 +1076,7 @@ def _neutral(value: Any, arm: str) -> Any:
 
 def _decisions(run: Run) -> Json | None:
     """What start-up tuners decided; how they came to it (cache hit or miss) is not a decision."""
-    decided = run.result.get("twotrees", {}).get("decisions") or {}
+    decided = run.result.get("twotrees", {}).get("decisions") or run.facts.get("decisions") or {}
     return {name: value for name, value in decided.items() if not name.endswith("_cache")} or None
 
 
@@ -1131,6 +1132,9 @@ def notes_of(campaign: Campaign, metrics: Sequence[Metric], tables: Mapping[str,
                     f"{100.0 * abs(average - middle) / middle:.0f} %"
                 )
     for run in campaign.runs:
+        for seen in run.result.get("twotrees", {}).get("lockstep", {}).get("spinning", []):
+            share = f"{100.0 * seen['share']:.0f} % of a core ({seen['seen_by']})"
+            notes.append(f"run {run.run} ({run.arm}) computed while it should have waited: {share}")
         step = run.result.get("terms", {}).get(REFRESH, {}).get("step")
         if step and step["count"] != 2 * run.result["measure"]:
             per_step = step["count"] / run.result["measure"]

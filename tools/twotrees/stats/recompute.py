@@ -119,6 +119,7 @@ def effect(campaign: Campaign, metric: Metric, arm: str, table: Json, *, valid: 
         "delta": delta,
         "verdict": verdict,
         "reason": reason,
+        **({"label": "environments differ"} if campaign.plan.get("environment") == "per-arm" else {}),
     }
 
 

@@ -143,7 +143,7 @@ def configuration(runs: Sequence[MeasuredRun], plan: Json) -> Check:
 
 def decisions(run: MeasuredRun) -> Json | None:
     """What start-up tuners decided; whether a decision came from their cache is not one."""
-    made = run.evidence.get("decisions") or {}
+    made = run.evidence.get("decisions") or run.attempt_facts.get("decisions") or {}
     return {name: value for name, value in made.items() if not name.endswith("_cache")} or None
 
 
