@@ -31,6 +31,8 @@ class Tree:
             "PYTHONPATH": str(self.path / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "XDG_CACHE_HOME": str(self.caches),
+            # Warp's kernels are the same in all arms and take a minute to compile.
+            "WARP_CACHE_PATH": str(self.path.parent.parent / "warp"),
             **variables,
         }
         return subprocess.run(
