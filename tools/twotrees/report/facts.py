@@ -63,6 +63,11 @@ class Effect:
         return None if ratio is None else Range((1.0 - ratio.high) * 100.0, (1.0 - ratio.low) * 100.0)
 
     @property
+    def saved_estimate_ms(self) -> float:
+        """What `saved_ms_range` is the interval of: the difference of the values or, from pairs, by their ratio."""
+        return self.before_ms * (1.0 - (self.ratio or 0.0)) if self.is_paired_estimate else self.saved_ms
+
+    @property
     def saved_ms_range(self) -> Range | None:
         """The interval of the ratio at the baseline's value: the baseline's own error is within the ratio."""
         ratio = self.ratio_range

@@ -185,7 +185,7 @@ def effect_row(effect: Effect, mark: plots.Interval, words: Words) -> EffectRow:
     return EffectRow(
         name=name,
         before_after=before_after,
-        saved=numbers.ms(effect.saved_ms, decimals),
+        saved=numbers.ms(effect.saved_estimate_ms, decimals),
         saved_range=numbers.ms_range(effect.saved_ms_range, decimals),
         pct=numbers.pct(effect.saved_pct),
         pct_range=numbers.pct_range(effect.saved_pct_range),

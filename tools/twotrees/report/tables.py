@@ -103,7 +103,7 @@ def effect_cells(effect: Effect, words: Words) -> list[str]:
     return [
         words.metric(effect.metric),
         f"{numbers.ms(effect.before_ms)} → {numbers.ms(effect.after_ms)}",
-        joined(numbers.ms(effect.saved_ms, decimals), numbers.ms_range(effect.saved_ms_range, decimals)),
+        joined(numbers.ms(effect.saved_estimate_ms, decimals), numbers.ms_range(effect.saved_ms_range, decimals)),
         joined(numbers.pct(effect.saved_pct), numbers.pct_range(effect.saved_pct_range)),
         joined(numbers.times(effect.speedup_x), numbers.times_range(effect.speedup_range)),
         f"{effect.n_before}+{effect.n_after}",

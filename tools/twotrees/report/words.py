@@ -224,7 +224,10 @@ ENGLISH = Words(
     column_status="status",
     column_reason="reason",
     interval_legend="[ ] = {confidence} % interval; n = runs of each arm; smallest effect worth naming ±{delta} %.",
-    paired_legend="Per cent and × are estimated from pairs of runs; they need not be the quotient of the two medians.",
+    paired_legend=(
+        "Saved, per cent and × are estimated from pairs of runs; "
+        "they need not be the difference and the quotient of the two medians."
+    ),
     order_legend=(
         "The order of the runs was not balanced: a verdict has to clear what the order alone may have made, "
         "at least {allowance} % here."
@@ -385,7 +388,7 @@ CHINESE = Words(
     column_status="状态",
     column_reason="原因",
     interval_legend="[ ] 为 {confidence}% 区间；n 为每个 arm 的独立运行次数；低于 ±{delta}% 的差异不作判定。",
-    paired_legend="百分比与倍数由成对运行估计，不必等于两个 median 之商。",
+    paired_legend="节省、百分比与倍数由成对运行估计，不必等于两个 median 之差与商。",
     order_legend="运行顺序未平衡：判定还须超出顺序本身可能造成的差异，此处至少 {allowance}%。",
     titled="{title}：{against}",
     terms_legend="每个 term 的完整 callable，埋点运行；该调用触发的 refresh 也计在其名下。",
