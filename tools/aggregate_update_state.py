@@ -539,6 +539,7 @@ class LogRatio:
     n_before: int
     n_after: int
     method: str
+    cross: tuple[float, float] | None = None  # the t interval beside a signed-rank one
 
 
 def mean(values: Sequence[float]) -> float:
@@ -613,7 +614,9 @@ def paired(differences: Sequence[float], confidence: float, what: str) -> LogRat
     extreme = min(positive + zeros, len(walsh) - positive)
     p = min(1.0, 2.0 * cdf[extreme])
     method = f"Hodges-Lehmann, signed-rank over {what}"
-    return LogRatio(float(median(walsh)), walsh[reach - 1], walsh[len(walsh) - reach], p, n, n, method)
+    error = math.sqrt(variance(differences) / n)
+    cross = t_interval(mean(differences), error, n - 1.0, confidence)[:2]
+    return LogRatio(float(median(walsh)), walsh[reach - 1], walsh[len(walsh) - reach], p, n, n, method, cross)
 
 
 # ------------------------------------------------------------------------------------------------ metrics and effects
@@ -843,6 +846,8 @@ def effect_line(
         "n_after": ratio.n_after if ratio else table[arm]["n_runs"],
         "method": ratio.method if ratio else "none: a value is zero or missing",
         "p": ratio.p if ratio else None,
+        "t_low": math.exp(ratio.cross[0]) if ratio and ratio.cross else None,
+        "t_high": math.exp(ratio.cross[1]) if ratio and ratio.cross else None,
         "order_allowance": allowance,
         "delta": delta,
         "verdict": verdict,

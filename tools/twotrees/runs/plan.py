@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from twotrees.digest import sha256_json
 from twotrees.runs.lockstep import Schedule, schedules
-from twotrees.study import CampaignConfig, Protocol
+from twotrees.study import BUILT, CampaignConfig, Protocol
 
 SCHEMA = "twotrees-plan-v1"
 Mode = Literal["parity", "phase", "lockstep", "terms"]
@@ -122,6 +122,8 @@ def plan_data(
         "backend": config.backend.name,
         "device": device,
         "host_cache": config.backend.host_cache,
+        "environment": environment_kind(config.measured_in),
+        "declared_differences": list(config.study.declared_differences),
         "threads": dict(threads),
         "protocol": {
             "name": protocol.name,
@@ -166,6 +168,11 @@ def plan_data(
     }
     plan["study_root"] = study_root(plan)
     return plan
+
+
+def environment_kind(environment: str) -> str:
+    """What a bundle says of the environment: how it came to be, never a path of this machine."""
+    return environment if environment in (*BUILT, "toolkit") else "given"
 
 
 def study_root(plan: Mapping[str, Any]) -> str:

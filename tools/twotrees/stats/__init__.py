@@ -5,6 +5,7 @@ In: a bundle's data folder, or arrays. Out: frozen data. Nothing here starts a p
 
 from twotrees.stats.agreement import differences
 from twotrees.stats.campaign import read
+from twotrees.stats.findings import findings
 from twotrees.stats.recompute import aggregate
 
-__all__ = ["aggregate", "differences", "read"]
+__all__ = ["aggregate", "differences", "findings", "read"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 # Through log, exp and quantiles of t: equal to this relative difference.
-THROUGH_LIBRARIES = frozenset({"ratio", "ratio_low", "ratio_high", "p", "p_holm", "order_allowance"})
+THROUGH_LIBRARIES = frozenset({"ratio", "ratio_low", "ratio_high", "t_low", "t_high", "p", "p_holm", "order_allowance"})
 RELATIVE = 1e-12
 P_RELATIVE = 1e-9
 # Two implementations word these for themselves.

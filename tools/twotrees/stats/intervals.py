@@ -32,6 +32,7 @@ class LogRatio:
         n_before: Independent values of the baseline (or pairs).
         n_after: Independent values of the other arm (or pairs).
         method: Which of the functions below.
+        cross: The t interval beside a signed-rank one, as a cross-check; None for other methods.
     """
 
     center: float
@@ -41,6 +42,7 @@ class LogRatio:
     n_before: int
     n_after: int
     method: str
+    cross: tuple[float, float] | None = None
 
     @property
     def ratio(self) -> float:
@@ -154,4 +156,6 @@ def hodges_lehmann(log_ratios: Sequence[float] | Array, confidence: float, what:
     fewest = min(int(np.sum(walsh >= 0.0)), int(np.sum(walsh <= 0.0)))
     p = min(1.0, 2.0 * float(cdf[fewest]))
     low, high = float(walsh[reach - 1]), float(walsh[walsh.size - reach])
-    return LogRatio(float(np.median(walsh)), low, high, p, n, n, f"Hodges-Lehmann, signed-rank over {what}")
+    method, beside = f"Hodges-Lehmann, signed-rank over {what}", paired_t(log_ratios, confidence)
+    assert beside.low is not None and beside.high is not None
+    return LogRatio(float(np.median(walsh)), low, high, p, n, n, method, (beside.low, beside.high))

@@ -115,6 +115,8 @@ def effect(campaign: Campaign, metric: Metric, arm: str, table: Json, *, valid: 
         "n_after": found.n_after if found else table[arm]["n_runs"],
         "method": found.method if found else "none: a value is zero or missing",
         "p": found.p if found else None,
+        "t_low": math.exp(found.cross[0]) if found and found.cross else None,
+        "t_high": math.exp(found.cross[1]) if found and found.cross else None,
         "order_allowance": allowance,
         "delta": delta,
         "verdict": verdict,

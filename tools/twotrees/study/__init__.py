@@ -2,6 +2,7 @@
 
 from twotrees.study.compose import compose, toolkit_root, typed
 from twotrees.study.model import (
+    BUILT,
     Backend,
     CampaignConfig,
     HostPolicy,
@@ -18,6 +19,7 @@ from twotrees.study.model import (
 )
 
 __all__ = [
+    "BUILT",
     "Backend",
     "CampaignConfig",
     "HostPolicy",
