@@ -96,7 +96,10 @@ def control(campaign: Campaign, words: Words) -> str:
         return words.no_control
     spread = max(max(values) / min(values) - 1.0 for values in enough) * 100.0
     runs = " + ".join(str(len(values)) for values in series)
-    return words.control.format(spread=numbers.pct(spread), metric=words.metric(name), runs=runs)
+    told = words.control.format(spread=numbers.pct(spread), metric=words.metric(name), runs=runs)
+    if any(effect.is_paired_estimate for effect in campaign.headline):
+        told += (" " if words.language == "en" else "") + words.control_paired
+    return told
 
 
 def parity(campaign: Campaign, words: Words) -> str:

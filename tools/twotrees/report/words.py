@@ -30,6 +30,7 @@ class Words:
     missing_runs: str
     verdicts: Mapping[str, str]
     control: str
+    control_paired: str
     control_title: str
     no_control: str
     phases: str
@@ -178,6 +179,7 @@ ENGLISH = Words(
     missing_runs="{missing} of {planned} planned runs have no result that counts",
     verdicts={},
     control="A/A control: two runs of one and the same arm differ by up to {spread} % in {metric} (n = {runs}).",
+    control_paired="What both arms of a pair share is in this spread, and not in the paired estimate.",
     control_title="A/A control",
     no_control="A/A control: none, an arm has fewer than two runs.",
     phases="Phases",
@@ -342,6 +344,7 @@ CHINESE = Words(
         "not comparable": "不可比较",
     },
     control="A/A 对照：同一 arm 的两次运行之间，{metric} 最多相差 {spread}%（n = {runs}）。",
+    control_paired="成对的两次运行共有的波动包含在此差异中，但不影响成对估计。",
     control_title="A/A 对照",
     no_control="A/A 对照：无，有的 arm 不足两次运行。",
     phases="阶段与端到端 A/B",
