@@ -24,7 +24,7 @@ INTERRUPT_PATIENCE_S = 60
 def sync(session: nox.Session, *what: str) -> None:
     """Makes the session's environment exactly what uv.lock says of *what*, and nothing beside it."""
     environment = {"UV_PROJECT_ENVIRONMENT": session.virtualenv.location}
-    session.run_install("uv", "sync", "--locked", "--quiet", *what, env=environment, external=True)
+    session.run_install("uv", "sync", "--locked", *what, env=environment, external=True)
 
 
 def twotrees(session: nox.Session, verb: str, *words: str, needs: tuple[str, ...] = ()) -> None:
@@ -119,6 +119,12 @@ def report(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHON)
+def export(session: nox.Session) -> None:
+    """A bundle in another tool's format: nox -s export -- BUNDLE --to pyperf --out FOLDER."""
+    twotrees(session, "export")
+
+
+@nox.session(python=PYTHON)
 def pins(session: nox.Session) -> None:
     """Write anew what pins this toolkit: overlay commit ids in conf/, then CHECKSUMS. For its maintainers."""
     sync(session, *WORKSHOP)
@@ -129,7 +135,7 @@ def pins(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Everything that must hold, in minutes: nox -s tests -- tests/bundle."""
     sync(session, *WORKSHOP)
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or ["-m", "not slow"]))
 
 
 @nox.session(python=PYTHON)

@@ -115,8 +115,14 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", type=Path, required=True)
     sub = verb("report", report, "The tables of a bundle, in the terminal or as a page.")
     sub.add_argument("bundle", type=Path)
-    sub.add_argument("--format", choices=("terminal", "markdown"), default="terminal")
+    sub.add_argument("--format", choices=("terminal", "markdown", "html"), default="terminal")
     sub.add_argument("--language", choices=("en", "zh"), default="en")
+    sub = verb("index", index, "A page of all bundles of a folder.")
+    sub.add_argument("results", nargs="?", type=Path, default=Path("results"), help="where bundles land")
+    sub = verb("export", export, "A bundle's numbers in another tool's format.")
+    sub.add_argument("bundle", type=Path)
+    sub.add_argument("--to", required=True, metavar="FORMAT", help="pyperf, asv, csv, …; a wrong one lists them")
+    sub.add_argument("--out", type=Path, required=True, help="folder that receives the files")
     sub = verb("pins", pins, "Write anew what pins this toolkit: commit ids in conf/, CHECKSUMS.")
     return top
 
@@ -334,8 +340,32 @@ def report(args: argparse.Namespace, console: Console) -> int:
     data = args.bundle / "data"
     if args.format == "markdown":
         print(report_room.markdown.render(data, language=args.language), end="")
+    elif args.format == "html":
+        from twotrees.report import html
+
+        print(html.render(data, language=args.language), end="")
     else:
         report_room.terminal.show(data, console)
+    return EXIT_GOOD
+
+
+def index(args: argparse.Namespace, console: Console) -> int:
+    """Writes the page beside the bundles."""
+    from twotrees.report import index as index_room
+
+    console.print(str(index_room.write(args.results)))
+    return EXIT_GOOD
+
+
+def export(args: argparse.Namespace, console: Console) -> int:
+    """Writes the files and tells what the other format could not take."""
+    from twotrees.report import exports
+
+    done = exports.export(args.bundle / "data", args.to, args.out)
+    for path in done.files:
+        console.print(str(path))
+    for what in done.left_out:
+        console.print(f"left out: {what}")
     return EXIT_GOOD
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 
 from twotrees import host, report, strict_json, trees
-from twotrees.bundle.keys import find_key
+from twotrees.bundle.keys import find_key, principal
 from twotrees.bundle.seal import seal
 from twotrees.bundle.sign import sign
 from twotrees.bundle.verify import verify
@@ -26,6 +26,7 @@ from twotrees.campaign.model import Campaign
 from twotrees.digest import sha256_file
 from twotrees.errors import EXIT_GOOD, RunFailed
 from twotrees.pins.environment import environment_digest, site_folders
+from twotrees.report import html
 from twotrees.runs import journal, matrix
 from twotrees.runs.command import expected
 from twotrees.runs.plan import PlannedRun, rounds
@@ -140,8 +141,11 @@ def finish(
         after.keep_installed(campaign)
         after.close_journal(campaign, len(records))
         after.aggregate(campaign)
+    key = find_key()
     with campaign.step("report"):
-        (work.data / "report.md").write_text(report.markdown.render(work.data), encoding="utf-8")
+        signer = {"signature": key.public.signature_name, "principal": principal()}
+        (work.data / "report.md").write_text(report.markdown.render(work.data, **signer), encoding="utf-8")
+        (work.data / "report.html").write_text(html.render(work.data, **signer), encoding="utf-8")
     with campaign.step("seal"):
         sealed = seal(
             work.data,
@@ -151,7 +155,6 @@ def finish(
             created=datetime.now(UTC).replace(microsecond=0),
         )
     with campaign.step("sign"):
-        key = find_key()
         console.print(key.announcement)
         sign(sealed, key)
     with campaign.step("verify"):

@@ -238,6 +238,7 @@ class Campaign:
     parity: Parity | None
     host: Host | None
     resumed: int
+    calibrated: tuple[tuple[str, Range], ...] = ()
 
     @property
     def failed_checks(self) -> tuple[Check, ...]:
@@ -318,6 +319,7 @@ def read_outline(data: Path) -> Campaign:
         arms=tuple(_arm(arm) for arm in plan.at("arms").items()),
         planned=len(list(plan.at("matrix").items())),
         attempts=(),
+        calibrated=_calibrated(plan.at("control")),
         metrics=() if ours is None else _metrics(ours.at("metrics")),
         effects=() if ours is None else tuple(_effect(line) for line in ours.at("effects").items()),
         attribution=() if ours is None else tuple(_part(line) for line in ours.at("attribution").items()),
@@ -389,6 +391,18 @@ def _metrics(node: Node) -> tuple[ArmMetric, ...]:
             )
             statistic = table.at("statistic").text("median over runs of the median")
             found.append(ArmMetric(metric, arm, table.at("value_ms").number(), statistic, runs))
+    return tuple(found)
+
+
+def _calibrated(node: Node) -> tuple[tuple[str, Range], ...]:
+    """What A against A showed on this host before the campaign: metric and interval of the ratio."""
+    if node.value is None:
+        return ()
+    found = []
+    for metric, line in node.at("metrics").members():
+        low, high = line.at("ratio_low").maybe(), line.at("ratio_high").maybe()
+        if low is not None and high is not None:
+            found.append((metric, Range(low, high)))
     return tuple(found)
 
 

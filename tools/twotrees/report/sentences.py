@@ -86,7 +86,23 @@ def missing(campaign: Campaign, words: Words) -> str:
 
 
 def control(campaign: Campaign, words: Words) -> str:
-    """The largest difference of two runs of one and the same arm in the headline metric: what no change looks like."""
+    """What no change looks like: A against A where this host was calibrated, and runs of one arm among themselves."""
+    told = [calibrated(campaign, words), within(campaign, words)]
+    return (" " if words.language == "en" else "").join(filter(None, told))
+
+
+def calibrated(campaign: Campaign, words: Words) -> str:
+    """What `calibrate` found on this host for the headline metric; empty when it was not run."""
+    known = dict(campaign.calibrated)
+    if not campaign.headline or campaign.headline[0].metric not in known:
+        return ""
+    name = campaign.headline[0].metric
+    low, high = (100.0 * (ratio - 1.0) for ratio in (known[name].low, known[name].high))
+    return words.calibrated.format(metric=words.metric(name), low=numbers.pct(low), high=numbers.pct(high))
+
+
+def within(campaign: Campaign, words: Words) -> str:
+    """The largest difference of two runs of one and the same arm in the headline metric."""
     if not campaign.headline:
         return words.no_control
     name = campaign.headline[0].metric

@@ -29,6 +29,7 @@ class Words:
     no_interval: str
     missing_runs: str
     verdicts: Mapping[str, str]
+    calibrated: str
     control: str
     control_paired: str
     control_title: str
@@ -178,6 +179,7 @@ ENGLISH = Words(
     no_interval="no interval; n = {n_before} + {n_after} runs",
     missing_runs="{missing} of {planned} planned runs have no result that counts",
     verdicts={},
+    calibrated="Calibrated on this host, A against A changed {metric} by {low} to {high} %.",
     control="A/A control: two runs of one and the same arm differ by up to {spread} % in {metric} (n = {runs}).",
     control_paired="What both arms of a pair share is in this spread, and not in the paired estimate.",
     control_title="A/A control",
@@ -343,6 +345,7 @@ CHINESE = Words(
         "not resolved": "无法判定",
         "not comparable": "不可比较",
     },
+    calibrated="本机校准：A 对 A 时 {metric} 变化 {low} 至 {high}%。",
     control="A/A 对照：同一 arm 的两次运行之间，{metric} 最多相差 {spread}%（n = {runs}）。",
     control_paired="成对的两次运行共有的波动包含在此差异中，但不影响成对估计。",
     control_title="A/A 对照",
