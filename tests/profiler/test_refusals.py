@@ -243,3 +243,15 @@ def test_a_closed_standard_output_does_not_cost_the_result(tmp_path: Path) -> No
     process.stdout.close()
     process.wait(timeout=60)
     assert json.loads(out.read_text())["measure"] == 5
+
+
+@pytest.mark.parametrize("words", [[], ["--parity", "trace.npz"]], ids=["result", "trace"])
+def test_a_disk_that_is_full_leaves_no_half_file(tmp_path: Path, words: list[str]) -> None:
+    tree, out = write_tree(tmp_path / "tree"), tmp_path / "result.json"
+    child = [sys.executable, str(PROFILER), *arguments(tree, out, *words)]
+    argv = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *child]  # no file may grow beyond 1 KiB
+    done = subprocess.run(argv, env=environment(), cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert not out.exists()
+    assert not (tmp_path / "trace.npz").exists()
