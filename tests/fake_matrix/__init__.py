@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from typing import Any
 
 from twotrees.digest import sha256_file
 from twotrees.runs.journal import Journal
+from twotrees.runs.lockstep import Schedule, schedules
 from twotrees.runs.matrix import Arm, Matrix, drive
 from twotrees.runs.plan import PlannedRun
 from twotrees.runs.surroundings import Private, Roots
@@ -21,6 +24,8 @@ from twotrees.runs.work import Work
 
 CHILD = Path(__file__).with_name("child.py")
 MEASURE = 3
+CYCLES, BLOCK = 2, 2
+STEPS = 2 * CYCLES * BLOCK  # of one lockstep worker
 
 # Two arms: one parity run each, then two phase runs and one terms run each.
 RUNS = tuple(
@@ -34,6 +39,13 @@ RUNS = tuple(
         start=1,
     )
 )
+
+
+def rounds(count: int) -> tuple[Schedule, ...]:
+    """So many lockstep rounds of the two arms."""
+    if not count:
+        return ()
+    return schedules(("before", "after"), rounds=count, cycles=CYCLES, steps=BLOCK, seed=1)
 
 
 @dataclass
@@ -62,9 +74,19 @@ class Campaign:
 
     Attributes:
         folder: Holds the work folder, the child's log, the "installed packages".
+        schedules: The lockstep rounds, for a campaign of rounds.
     """
 
     folder: Path
+    schedules: Sequence[Schedule] = ()
+
+    @property
+    def runs(self) -> Sequence[PlannedRun]:
+        """The planned runs: those of the rounds where there are any."""
+        if not self.schedules:
+            return RUNS
+        slots = [(arm, one.number) for one in self.schedules for arm in one.arms]
+        return [PlannedRun(run, arm, "lockstep", number) for run, (arm, number) in enumerate(slots, start=1)]
 
     @property
     def work(self) -> Work:
@@ -108,14 +130,15 @@ class Campaign:
     def matrix(self, *, stop: bool = True, frozen: bool = False, shared: bool = False, timeout_s: float = 60) -> Matrix:
         return Matrix(
             work=self.work,
-            runs=RUNS,
+            runs=self.runs,
             arms={name: self.arm(name, shared=shared) for name in ("before", "after")},
             backend="mujoco",
-            expected=lambda planned: {"backend": "mujoco", "measure": MEASURE},
+            expected=lambda planned: {"backend": "mujoco", "measure": STEPS if planned.mode == "lockstep" else MEASURE},
             timeout_s=timeout_s,
             stop_on_failure=stop,
             environment_digest=lambda: sha256_file(self.packages),
             frozen_cache=frozen,
+            rounds={one.number: one for one in self.schedules},
         )
 
     def drive(self, **settings: Any) -> list[tuple[str, int]]:
@@ -123,6 +146,12 @@ class Campaign:
         seen = Seen()
         drive(self.matrix(**settings), seen)
         return seen.events
+
+    def as_a_process(self) -> subprocess.Popen[str]:
+        """Drives the matrix in a process of its own, which can be killed."""
+        argv = [sys.executable, "-m", "fake_matrix", str(self.folder), str(len(self.schedules))]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
     # --- what came of it ---
 

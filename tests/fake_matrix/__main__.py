@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-from fake_matrix import Campaign
+from fake_matrix import Campaign, rounds
 from twotrees.errors import TwotreesError
 
 
 def main() -> int:
     try:
-        Campaign(Path(sys.argv[1])).drive()
+        Campaign(Path(sys.argv[1]), rounds(int(sys.argv[2]))).drive()
     except KeyboardInterrupt:
         return 130
     except TwotreesError as error:

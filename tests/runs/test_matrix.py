@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,13 +28,6 @@ def campaign(tmp_path: Path) -> Campaign:
 
 def statuses(campaign: Campaign) -> list[tuple[int, str]]:
     return [(record["run"], record["status"]) for record in campaign.records()]
-
-
-def as_a_process(campaign: Campaign) -> subprocess.Popen[str]:
-    """The same campaign in a process of its own, which can be killed."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    argv = [sys.executable, "-m", "fake_matrix", str(campaign.folder)]
-    return subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
 # --- when all goes well ---------------------------------------------------------------------------------------------
@@ -275,7 +266,7 @@ def test_shared_an_arm_finds_what_the_other_left(campaign: Campaign) -> None:
 
 def test_a_campaign_killed_in_the_middle_of_a_run_is_resumed_and_shows_the_interruption(campaign: Campaign) -> None:
     campaign.behave({5: "hang"})
-    process = as_a_process(campaign)
+    process = campaign.as_a_process()
     child = pid_in(campaign.folder / "hanging")
     process.kill()
     process.communicate(timeout=30)
@@ -295,7 +286,7 @@ def test_a_campaign_killed_in_the_middle_of_a_run_is_resumed_and_shows_the_inter
 
 def test_ctrl_c_keeps_what_is_done_and_the_stopped_attempt(campaign: Campaign) -> None:
     campaign.behave({3: "hang"})
-    process = as_a_process(campaign)
+    process = campaign.as_a_process()
     child = pid_in(campaign.folder / "hanging")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
@@ -312,7 +303,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_stopped_attempt(campaign: Campaign) -
 def test_a_campaign_killed_again_and_again_is_still_finished_with_every_interruption_shown(campaign: Campaign) -> None:
     for run in (1, 2, 6):
         campaign.behave({run: "hang"})
-        process = as_a_process(campaign)
+        process = campaign.as_a_process()
         wait_dead_after_kill(campaign, process)
     campaign.behave({})
     campaign.drive()
