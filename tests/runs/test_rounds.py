@@ -75,6 +75,14 @@ def test_rounds_that_fail_in_a_row_stop_the_campaign_and_name_the_worker_that_di
     assert set(campaign.measured()) <= {1, 2, 3, 4, 5, 6}
 
 
+def test_rounds_that_fail_now_and_then_do_not_stop_the_campaign(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, rounds(6))
+    campaign.begin()
+    campaign.behave({1: "crash", 3: "crash", 7: "crash", 9: "crash"})
+    campaign.drive()
+    assert [run for run, status in statuses(campaign) if status == "ok"] == [5, 6, 11, 12]
+
+
 def test_rounds_that_failed_are_measured_again_by_a_resume_and_the_good_ones_are_not(campaign: Campaign) -> None:
     campaign.behave({4: "crash"})
     campaign.drive()
@@ -109,8 +117,14 @@ def test_packages_that_change_in_a_round_void_both_of_its_attempts(campaign: Cam
     assert [record["status"] for record in campaign.records()] == ["invalid", "invalid"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
-def test_a_campaign_stopped_in_a_round_resumes_with_both_workers_anew(campaign: Campaign, how: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [(signal.SIGKILL, "the campaign was killed while it ran"), (signal.SIGINT, "stopped by the user")],
+    ids=["killed", "ctrl-c"],
+)
+def test_a_campaign_stopped_in_a_round_resumes_with_both_workers_anew(
+    campaign: Campaign, how: signal.Signals, told: str
+) -> None:
     campaign.behave({4: "hang later"})
     process = campaign.as_a_process()
     child = pid_in(campaign.folder / "hanging")
@@ -123,3 +137,4 @@ def test_a_campaign_stopped_in_a_round_resumes_with_both_workers_anew(campaign: 
         *[(1, "ok"), (2, "ok"), (3, "interrupted"), (4, "interrupted")],
         *[(run, "ok") for run in range(3, 9)],
     ]
+    assert [record["reason"] for record in campaign.records()[2:4]] == [told, told]
