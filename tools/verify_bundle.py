@@ -4,59 +4,56 @@
     python verify_bundle.py [-f ALLOWED_SIGNERS] [-r REVOKED] [-I IDENTITY] [-n SIGNERS] BUNDLE
 
 BUNDLE is a folder, the deterministic .tar of the format, or - for that tar on standard input; unpack anything else
-first. Exit status: 0 trusted; 6 intact, but signed by nobody whom ALLOWED_SIGNERS lists; 5 broken; 2 wrong use. It
-writes only into a private temporary folder. aggregate_update_state.py must lie beside it: it makes every number again.
-docs/bundle.md explains the rules; where one looks odd, two readers of the same bytes were once seen to disagree.
+first. Exit status: 0 trusted; 6 intact, but signed by nobody whom ALLOWED_SIGNERS lists; 5 broken; 2 wrong use.
+aggregate_update_state.py must lie beside it and makes every number again; docs/bundle.md explains the rules.
 """
-# Dense on purpose: 400 lines are what a reviewer reads in an hour.  ruff: noqa: D103, E501
 # fmt: off
-import argparse, base64, hashlib, importlib.machinery, json, math, os, re, stat, struct, subprocess, sys, tempfile  # noqa: E401
+# ruff: noqa: D103, E401, E501, I001
+import argparse, base64, hashlib, json, math, os, re, shutil, stat, struct, subprocess, sys, tempfile
 from datetime import datetime
 from itertools import accumulate, islice
 from pathlib import Path
+
+sys.dont_write_bytecode, sys.path[:0] = True, [str(Path(__file__).resolve().parent)]
+try:
+    import aggregate_update_state as aggregator
+except ImportError:
+    sys.exit("verify_bundle.py: aggregate_update_state.py must lie beside it")
 
 WORD, HEX = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}"), re.compile("[0-9a-f]{64}|[0-9a-f]{40}")
 PART = r"(?!(?i:con|prn|aux|nul|com\d|lpt\d)([./]|$))[A-Za-z0-9._][A-Za-z0-9._-]*(?<!\.)"
 NAME, NUMBER = re.compile(rf"(?=.{{1,200}}\Z){PART}(/{PART}){{0,7}}", re.A), r"(?!0000)(?:\d{4}|[1-9]\d{4,5})"
 INFO, DECLARATION, MANIFEST, STATEMENT = TAGS = "bag-info.txt", "bagit.txt", "manifest-sha256.txt", "statement.json"
 PLAN, JOURNAL, AGGREGATE, ROOT = "data/plan.json", "data/journal.jsonl", "data/aggregate.json", "tagmanifest-sha256.txt"
-PLACE = re.compile(rf"{'|'.join(map(re.escape, (*TAGS, ROOT)))}|signatures/[0-9a-f]{{16}}\.sshsig|data/runs/{NUMBER}\.json"
-                   rf"|data/logs/{NUMBER}\.(out|err)|data/(?!(runs|logs)/).*", re.A)
-LINE = re.compile(r'(?:"([^"]*)"|([^\s"]+))\s+((?i:cert-authority|(?:namespaces|valid-\w+)="[^"]*"|,)+\s+)?'
-                  r"(?:ssh|ecdsa|sk)-\S+\s+[\w+/=]+(\s.*)?")  # of an allowed_signers file
+PLACE = rf"signatures/[0-9a-f]{{16}}\.sshsig|data/runs/{NUMBER}\.json|data/logs/{NUMBER}\.(out|err)|data/(?!(runs|logs)/).*"
+LINE = r'(?:"([^"]*)"|([^\s"]+))\s+((?i:cert-authority|(?:namespaces|valid-\w+)="[^"]*"|,)+\s+)?(?:ssh|ecdsa|sk)-\S+\s+[\w+/=]+(\s.*)?'
 SPACE, FILES, TOTAL, CHUNK = "twotrees-bundle-v1", 20_000, 64 << 30, 1 << 20
 KEPT = ((".json", 16 << 20), (".jsonl", 64 << 20), (".yaml", 16 << 20), ("CHECKSUMS", 16 << 20), (".sshsig", 64 << 10))
 TIMED, MODES = ("update_state_ms", "env_step_total_ms", "reset_done_ms"), ("parity", "phase", "terms", "lockstep")
-AGGREGATOR = importlib.machinery.SourceFileLoader("aggregator", str(Path(__file__).with_name("aggregate_update_state.py"))).load_module()
 THROUGH_LIBM = ("ratio", "ratio_low", "ratio_high", "p", "p_holm", "order_allowance")  # the C library's last digits
 Broken, Usage = type("Broken", (Exception,), {}), type("Usage", (Exception,), {})  # whose fault: bundle, auditor
 
 def need(good, where, what, kind=Broken):  # refuses unless *good*; a hostile name is escaped before it is printed
     if not good:
         raise kind(f"{where if where.isascii() and where.isprintable() else ascii(where)}: {what}")
-
 def same(value, expected, where):
     need(value == expected and type(value) is type(expected), where, f"{value!a:.99}, but {expected!a:.99} is expected")
-
 def number(text):
     value = float(text) if set(text) & set(".eENI") else int(text[:40])
-    if not math.isfinite(value) or type(value) is int and abs(value) > 2**53:
+    if not math.isfinite(value) or (type(value) is int and abs(value) > 2**53):
         raise ValueError("a number that readers round or refuse")
     return value
-
 def strict_json(data, where):  # JSON that every reader reads alike; a lone surrogate cannot be encoded again
     try:
         text = data.decode("utf-8")
-        tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text, re.S)
-        depth = max(accumulate((token in "[{") - (token in "]}") for token in tokens), default=0) if tokens else 0
-        need(depth <= 64, where, "nested deeper than 64")
-        value = json.loads(text, parse_int=number, parse_float=number, parse_constant=number,
-                           object_pairs_hook=lambda rows: dict(rows) if len(dict(rows)) == len(rows) else number("NaN"))
+        brackets = re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text, re.S)
+        need(max([0, *accumulate((one in "[{") - (one in "]}") for one in brackets)]) <= 64, where, "nested deeper than 64")
+        unique = lambda rows: dict(rows) if len(dict(rows)) == len(rows) else number("NaN")  # noqa: E731
+        value = json.loads(text, parse_int=number, parse_float=number, parse_constant=number, object_pairs_hook=unique)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except ValueError as fault:
         raise Broken(f"{where}: not JSON that every reader reads alike, perhaps a duplicate key: {fault}") from None
-
 def canonical(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)  # RFC 8785 for data without fractions
 
@@ -80,8 +77,7 @@ def header(name, size):  # the ustar header of a file in the deterministic tar: 
 
 def tar(stream, archive):  # (name, size, pieces) of the one tar that the format gives for them; in others, two readers may see two bundles
     def take(count):
-        data = stream.read(count)
-        need(len(data) == count, archive, "cut short")
+        need(len(data := stream.read(count)) == count, archive, "cut short")
         return data
     last, total = "", 512
     while (block := take(512)).strip(b"\0"):
@@ -98,7 +94,7 @@ def tar(stream, archive):  # (name, size, pieces) of the one tar that the format
 def read_all(members, private):  # path to (digest, size). Of files whose meaning is checked a copy is kept: what is judged is what was hashed
     files, folded, total = {}, {}, 0
     for path, size, pieces in members:
-        need(PLACE.fullmatch(path), path, "not one of the files or folders that a bundle has")
+        need(path in (*TAGS, ROOT) or re.fullmatch(PLACE, path), path, "not one of the files or folders that a bundle has")
         for part in (path, *(path[:slash.start()] for slash in re.finditer("/", path))):
             need(folded.setdefault(part.lower(), part) == part and part not in files, path, f"equal but for case to {part}")
         cap = next((cap for end, cap in KEPT if path.endswith(end)), None if "/" in path else 8 << 20)
@@ -107,8 +103,7 @@ def read_all(members, private):  # path to (digest, size). Of files whose meanin
         (private / path).parent.mkdir(parents=True, exist_ok=True)
         with (private / path if cap else Path(os.devnull)).open("wb") as copy:
             for piece in pieces:
-                given += len(piece)
-                need(given <= size, path, "it changed while it was read")
+                need((given := given + len(piece)) <= size, path, "it changed while it was read")
                 digest.update(piece)
                 copy.write(piece if cap else b"")
         need(given == size, path, "it changed while it was read")
@@ -128,40 +123,36 @@ def ssh_keygen(*argv, stdin=b""):
 
 def wire(data, where):  # the strings of the SSH wire format, one after the other
     while data:
-        size = int.from_bytes(data[:4], "big")
-        need(len(data) >= 4 + size, where, "cut short, or bytes too many")
+        need(len(data) >= 4 + (size := int.from_bytes(data[:4], "big")), where, "cut short, or bytes too many")
         yield data[4:4 + size]
         data = data[4 + size:]
 
 def signer(file, private, args):  # (fingerprint, principal or None) of a signature; what ssh-keygen reads in more than one spelling is refused
     text, pub = (private / file).read_text("latin-1"), private / "key.pub"
     blob = base64.b64decode("".join(text.split("\n")[1:-2]), validate=True)
-    armor = "-----{} SSH SIGNATURE-----\n".format, re.sub("(.{1,70})", r"\1\n", base64.b64encode(blob).decode())
-    need(text == armor[0]("BEGIN") + armor[1] + armor[0]("END"), file, "text beside the armor, a second armor, or non-canonical base64")
+    body = re.sub("(.{1,70})", r"\1\n", base64.b64encode(blob).decode())
+    armor = f"-----BEGIN SSH SIGNATURE-----\n{body}-----END SSH SIGNATURE-----\n"
+    need(text == armor, file, "text beside the armor, a second armor, or non-canonical base64")
     key, namespace, reserved, hashed, inner = wire(blob[10:], file)
     (algorithm, value), kind = islice(wire(inner, file), 2), next(wire(key, file))
     pub.write_text(f"{kind.decode('latin-1')} {base64.b64encode(key).decode()}\n", "latin-1")
     bits, fingerprint, *_, name = ssh_keygen("-l", "-f", pub).stdout.decode().split() or ["0", "?", "?"]
     good = (blob[:10], namespace, reserved) == (b"SSHSIG\0\0\0\1", SPACE.encode(), b"") and hashed in (b"sha256", b"sha512")
     need(good, file, f"no SSHSIG of version 1, with a weak hash, or signed for {namespace!a}")
-    need(re.fullmatch(r"\((ED25519|ECDSA)(-SK)?\)", name) or name == "(RSA)" and int(bits) >= 3072, file, f"a key {bits}{name}")
+    need(re.fullmatch(r"\((ED25519|ECDSA)(-SK)?\)", name) or (name == "(RSA)" and int(bits) >= 3072), file, f"a key {bits}{name}")
     need(algorithm in {b"ssh-rsa": (b"rsa-sha2-256", b"rsa-sha2-512")}.get(kind, (kind,)), file, "another algorithm")
-    spelled = "ED" not in name or int.from_bytes(value[32:], "little") < 2**252 + 27742317777372353535851937790883648493
+    reduced = "ED" not in name or int.from_bytes(value[32:], "little") < 2**252 + 27742317777372353535851937790883648493
     numbers = wire(value, file) if "EC" in name else islice(wire(key, file), 1, 3) if "RSA" in name else ()
-    spelled &= all(n[:1] and n[0] < 128 and (n[0] or n[1:2] >= b"\x80") for n in numbers)
-    need(spelled, file, "a second spelling of the same key or signature: a number not reduced, or not at its shortest")
+    need(reduced and all(n[:1] and n[0] < 128 and (n[0] or n[1:2] >= b"\x80") for n in numbers), file, "a second spelling of the same key or signature: a number not reduced, or not at its shortest")
     need(file[11:27] == hashlib.sha256(key).hexdigest()[:16], file, f"the signature is of {fingerprint}")
-    message, allowed = (private / ROOT).read_bytes(), args.allowed_signers or os.devnull
     pub.write_text(f"x {pub.read_text()}")
-    verify = ("-Y", "verify", "-n", SPACE, "-s", private / file)
-    own = (*verify, "-f", pub, "-I", "x")
+    message, allowed = (private / ROOT).read_bytes(), args.allowed_signers or os.devnull
+    own = (*(verify := ("-Y", "verify", "-n", SPACE, "-s", private / file)), "-f", pub, "-I", "x")
     need(ssh_keygen(*own, stdin=message).returncode == 0, file, "it does not fit the signed bytes")
-    if args.revoked:
-        krl = Path(args.revoked).read_bytes()
-        good = all(re.match(rb"\s*$|\s*#|(ssh|ecdsa|sk)-\S+ +\S+", line) for line in krl.split(b"\n")) or krl[:6] == b"SSHKRL"
-        good = good and (krl[:6] != b"SSHKRL" or ssh_keygen("-Q", "-l", "-f", args.revoked).returncode == 0)
-        need(good, args.revoked, "the revocation list is not understood", Usage)
-        need(ssh_keygen(*own, "-r", args.revoked, stdin=message).returncode == 0, file, f"{fingerprint} is revoked")
+    krl, asked = Path(args.revoked or os.devnull).read_bytes(), ssh_keygen("-Q", "-l", "-f", args.revoked or os.devnull)
+    lines = all(re.match(rb"\s*$|\s*#|(ssh|ecdsa|sk)-\S+ +\S+", line) for line in krl.split(b"\n"))
+    need(asked.returncode == 0 if krl[:6] == b"SSHKRL" else lines, str(args.revoked), "not understood", Usage)
+    need(not krl or ssh_keygen(*own, "-r", args.revoked, stdin=message).returncode == 0, file, f"{fingerprint} is revoked")
     found = ssh_keygen("-Y", "find-principals", "-s", private / file, "-f", allowed)
     principal = args.identity or next((one for one in found.stdout.decode().split("\n") if one and one[0] != "!"), "-")
     asked = ssh_keygen(*verify, "-f", allowed, "-I", principal, stdin=message)
@@ -174,15 +165,15 @@ def moment(text):  # a UTC time in ISO 8601, in seconds
 
 def check_plan(plan, root):  # the plan is whole and of one mind with itself
     arms, counts = [arm["name"] for arm in plan["arms"]], {}
-    digests = [plan["study_root"], *plan["pins"].values(), *plan["scripts"].values(), plan["replicates"] or "0" * 64]
-    digests += [arm[key] for arm in plan["arms"] for key in ("commit", "tree")]
+    digests = [arm[key] for arm in plan["arms"] for key in ("commit", "tree")] + [plan["replicates"] or "0" * 64]
+    digests += [plan["study_root"], *plan["pins"].values(), *plan["scripts"].values()]
     words = (plan["study"], plan["backend"], plan["protocol"]["name"], *arms)
     need(all(map(HEX.fullmatch, digests)) and all(map(WORD.fullmatch, words)), PLAN, "a name or a digest that is none")
     naturals = [*plan["seeds"].values(), plan["scale"]["warmup"], *(plan["scale"][key] - 1 for key in ("num_envs", "measure"))]
     need(all(type(one) is int and one >= 0 for one in naturals), PLAN, "a seed or size that is no natural number")
-    good = plan["schema"] == "twotrees-plan-v1" and {type(one) for one in (*plan["labels"], "")} == {str}
-    good = good and type(plan["labels"]) is list and plan["statistics"].keys() and moment(plan["created"])
-    need(good and plan["replicates"] != root and 1 < len(arms) == len({*arms}), PLAN, "not a plan, or not of two arms")
+    typed = type(plan["labels"]) is list and all(type(one) is str for one in plan["labels"]) and plan["statistics"].keys()
+    good = typed and plan["schema"] == "twotrees-plan-v1" and plan["replicates"] != root and moment(plan["created"])
+    need(good and 1 < len(arms) == len({*arms}), PLAN, "not a plan, or not of two arms")
     for place, run in enumerate(plan["matrix"], start=1):
         slot = run["arm"], run["mode"]
         counts[slot] = counts.get(slot, 0) + 1
@@ -201,7 +192,7 @@ def read_journal(files, lines, plan):  # the chain from the plan to the last att
         same((line["seq"], line["prev"], closed), (place, previous, False), where)
         previous = hashlib.sha256(canonical(line).encode()).hexdigest()
         need(told == previous and moment(line["time"]), where, "its hash is not that of its content")
-        need((event == "plan") == (place == 0), where, "a plan hashed after the first run, or a second one")
+        need((event == "plan") == (place == 0), where, "hashed after the first run, or a second plan")
         if event == "plan":
             same(line["sha256"], files[PLAN][0], where)
             begun = moment(line["time"])
@@ -210,18 +201,16 @@ def read_journal(files, lines, plan):  # the chain from the plan to the last att
             story[attempt] = plan["matrix"][line["run"] - 1], session, None
         elif event == "end":
             (run, began, status), path = story[attempt], f"data/runs/{attempt:04d}.json"
-            need(path in files, path, "missing")
             told = line["run"], status, f"data/{line['file']}", line["sha256"]
-            same(told, (run["run"], None, path, files[path][0]), where)
+            same(told, (run["run"], None, path, files.get(path, ("missing",))[0]), where)
             story[attempt] = run, began, line["status"]
         elif event == "close":
             closed = all(status for *_, status in story.values()) and line["runs"] == len(story)
-            need(closed, where, "an attempt that never ended, or another count")
         else:
             prepared = event == "prepare" and not story and line["arm"] in [arm["name"] for arm in plan["arms"]]
             need(event in ("interrupted", "resume") or prepared, where, f"an unknown event, or out of place: {event!a}")
             session += not prepared
-    need(closed, JOURNAL, "cut short: the campaign was not closed")
+    need(closed, JOURNAL, "cut short, another count of attempts, or one that never ended")
     return story, begun
 
 def check_order(plan, story):  # runs come in planned order; none is tried again that had a result, none is left but of an arm that fails
@@ -236,9 +225,8 @@ def check_order(plan, story):  # runs come in planned order; none is tried again
         need(session != last[0] or place >= last[1], f"data/runs/{attempt:04d}.json", "not in the order of the plan")
         mates[run["run"]], last, good = status, (session, place), good | ({run["run"]} if status == "ok" else set())
     failed = {run["arm"] for run, *_ in story.values() if run["run"] not in good}
-    for run in plan["matrix"]:
-        tried = run["arm"] in failed or any(one is run for one, *_ in story.values())
-        need(tried, PLAN, f"run {run['run']} is planned, but was never tried")
+    left = [run["run"] for run in plan["matrix"] if run["arm"] not in failed and run["run"] not in good]
+    need(not left, PLAN, f"planned, but never tried: {left}")
 
 def check_runs(files, load, plan, story, begun):  # each attempt against plan and journal; gives for each arm what was imported, and the digest of its configuration
     scale, seeds, environments, imported, configs, kinds = plan["scale"], plan["seeds"], set(), {}, {}, set()
@@ -250,7 +238,7 @@ def check_runs(files, load, plan, story, begun):  # each attempt against plan an
         record, arm, mode = load(path), run["arm"], run["mode"]
         right = {"schema": "twotrees-run-v1", "attempt": attempt, "backend": plan["backend"], "status": status, **run}
         same({key: record[key] for key in right}, right, path)
-        need(ok or status in ("failed", "timeout", "interrupted", "invalid", "refused") and record["reason"].strip(), path, "an unknown status, or a failure without reason")
+        need(ok or (status in ("failed", "timeout", "interrupted", "invalid", "refused") and record["reason"].strip()), path, "an unknown status, or a failure without reason")
         need(not ok or (record["exit"], record["signal"]) == (0, None), path, "ok, but it did not end well")
         times = [begun, *(moment(record[when]) for when in ("start", "end") if ok or record["start"] is not None)]
         need(times == sorted(times) and all(map(str.isprintable, record["env"].values())), path, "before it began, or unprintable")
@@ -259,7 +247,7 @@ def check_runs(files, load, plan, story, begun):  # each attempt against plan an
         right = {"num_envs": scale["num_envs"], "action_seed": seeds["action"], "env_seed": seeds["env"], "backend": plan["backend"]}
         right |= {key: scale[key] for key in ("warmup", "measure") if mode in ("phase", "terms")}
         right |= {"measure": plan["protocol"].get("parity_steps", record["result"]["measure"])} if ok and mode == "parity" else {}
-        argv = dict(zip(record["argv"], [*record["argv"][1:], ""]))
+        argv = dict(zip(record["argv"], [*record["argv"][1:], ""], strict=True))
         told = {key: argv.get(f"--{key.replace('_', '-')}", str(value)) for key, value in right.items()}
         same(told, {key: str(value) for key, value in right.items()}, f"{path}: argv")
         need("--instrument" not in argv or mode == "terms", path, "probes in a run that is not of mode terms")
@@ -298,12 +286,12 @@ def check_samples(result, ours, mode, path):  # every printed summary is that of
         pairs += [(f"{name}.{phase}", one, calls[name][phase]) for phase, one in phases.items()]
     for name, printed, one in pairs:
         need(one["unit"] in ("ns", "ms") and all(type(v) is int or one["unit"] == "ms" for v in one["values"]), path, f"{name}: no samples")
-        fault = AGGREGATOR.fault_of_series(name if name in timing else "backend_", one)
-        fault = fault or AGGREGATOR.disagreement(printed, AGGREGATOR.summarise(AGGREGATOR.to_ms(one)))
-        fault = fault or name in TIMED and mode != "lockstep" and len(one["values"]) != result["measure"] and "samples left out"
+        fault = aggregator.fault_of_series(name if name in timing else "backend_", one)
+        fault = fault or aggregator.disagreement(printed, aggregator.summarise(aggregator.to_ms(one)))
+        fault = fault or (name in TIMED and mode != "lockstep" and len(one["values"]) != result["measure"] and "samples left out")
         need(not fault, f"{path}: {name}", fault)
-    sums = [AGGREGATOR.to_ms(calls[name]["step"]) for name in calls if name.startswith(("reward/", "termination/"))]
-    for key, total in AGGREGATOR.summarise([math.fsum(step) for step in zip(*sums)]).items() if mode == "terms" else ():
+    sums = [aggregator.to_ms(calls[name]["step"]) for name in calls if name.startswith(("reward/", "termination/"))]
+    for key, total in aggregator.summarise([math.fsum(step) for step in zip(*sums, strict=False)]).items() if mode == "terms" else ():
         need(math.isclose(result["term_sum_step_ms"][key], total, rel_tol=1e-12), path, f"term_sum_step_ms.{key} is not that of the terms")
 
 def check_trees(files, load, private, plan, imported, configs):  # each arm's tree is the planned one and lists what its runs imported; its configuration lies beside
@@ -319,8 +307,8 @@ def check_trees(files, load, private, plan, imported, configs):  # each arm's tr
         line = config.read_bytes().partition(b"\n")[0] if name in configs and config.exists() else b"#"
         need(line[:1] == b"#" and configs.get(name, "").encode() in line, f"data/config/{name}.yaml", "missing, or of another digest")
     same(plan["pins"]["checksums_sha256"], files["data/pins/CHECKSUMS"][0], "data/pins/CHECKSUMS")
-    parity = load("data/parity.json") if "data/parity.json" in files else {"ok": True, "terms": []}
-    same(parity["ok"], all(line["ok"] is True for line in parity["terms"]), "data/parity.json")
+    for parity in [load("data/parity.json")] if "data/parity.json" in files else ():
+        same(parity["ok"], all(line["ok"] is True for line in parity["terms"]), "data/parity.json")
 
 def check_tags(files, private, plan):  # bag-info and statement are, byte for byte, what the rest gives; returns the bundle's name without its root
     text, sizes = (private / INFO).read_bytes().decode("utf-8"), [facts[1] for path, facts in files.items() if path[:5] == "data/"]
@@ -333,10 +321,10 @@ def check_tags(files, private, plan):  # bag-info and statement are, byte for by
     need(text == "".join(f"{key}: {value}\n" for key, value in right.items()) and len(created) == 20, INFO, "not what the bundle gives")
     predicate = {key: plan[key] for key in ("study", "study_root", "backend", "labels", "replicates")}
     predicate |= {f"{path[5:].split('.')[0]}_sha256": files[path][0] for path in (PLAN, JOURNAL, AGGREGATE)}
-    predicate |= {"format": SPACE, "created": created, "attempts": sum(path[:10] == "data/runs/" for path in files),
-                  "arms": [{key: arm[key] for key in ("name", "commit", "tree")} for arm in plan["arms"]]}
-    statement = {"_type": "https://in-toto.io/Statement/v1", "predicateType": "urn:twotrees:predicate:bundle:v1",
-                 "predicate": predicate, "subject": [{"name": MANIFEST, "digest": {"sha256": files[MANIFEST][0]}}]}
+    predicate["arms"] = [{key: arm[key] for key in ("name", "commit", "tree")} for arm in plan["arms"]]
+    predicate |= {"format": SPACE, "created": created, "attempts": sum(path[:10] == "data/runs/" for path in files)}
+    statement = {"_type": "https://in-toto.io/Statement/v1", "predicateType": "urn:twotrees:predicate:bundle:v1", "predicate": predicate}
+    statement["subject"] = [{"name": MANIFEST, "digest": {"sha256": files[MANIFEST][0]}}]
     need((private / STATEMENT).read_bytes() == canonical(statement).encode(), STATEMENT, "not the statement that the bundle gives")
     return f"{study}-{backend}-{stamp}"
 
@@ -346,23 +334,23 @@ def differs(claimed, made, key=""):  # whether two aggregates differ: to the las
     if type(made) is type(claimed) is list:
         return len(made) != len(claimed) or any(map(differs, claimed, made))
     near = key in THROUGH_LIBM and type(made) is float and math.isclose(claimed, made, rel_tol=1e-9)
-    return type(claimed) is not type(made) or claimed != made and not near
+    return type(claimed) is not type(made) or (claimed != made and not near)
 
 def check_lists(args):  # the auditor's own lists are there, understood, not the bundle's, and nobody in them vouches for every name
     for path in filter(None, (args.allowed_signers, args.revoked)):
         inside = Path(args.bundle).is_dir() and Path(path).resolve().is_relative_to(Path(args.bundle).resolve())
         need(Path(path).is_file() and not inside, path, "cannot be read, or comes from the bundle itself", Usage)
     for place, line in enumerate(Path(args.allowed_signers or os.devnull).read_text("utf-8").split("\n"), start=1):
-        match = LINE.fullmatch(line.strip() if line.strip()[:1] not in ("", "#") else "x ssh-none x")
-        good = match and all(name.strip("*?") for name in (match[1] or match[2]).split(","))
-        need(good, f"{args.allowed_signers}: line {place}", "not understood, or it vouches for every name", Usage)
-    need(args.signers >= 1, "-n", "at least 1 signer must be required", Usage)
+        match = re.fullmatch(LINE, line.strip() if line.strip()[:1] not in ("", "#") else "x ssh-none x")
+        names = (match[1] or match[2]).split(",") if match else ["*"]
+        need(all(name.strip("*?") for name in names), f"{args.allowed_signers}: line {place}", "not understood, or it vouches for every name", Usage)
+    need(args.signers >= 1 and shutil.which("ssh-keygen"), "-n", "at least 1 signer must be required, and ssh-keygen", Usage)
 
 def verdict(args, private):  # (word, exit status) of a bundle, or an exception
     check_lists(args)
     given = Path(args.bundle).resolve()
     need(args.bundle == "-" or given.exists(), args.bundle, "no such bundle", Usage)
-    with open(os.devnull if given.is_dir() else 0 if args.bundle == "-" else given, "rb") as stream:
+    with sys.stdin.buffer if args.bundle == "-" else Path(os.devnull if given.is_dir() else given).open("rb") as stream:
         files = read_all(folder(given) if given.is_dir() else tar(stream, args.bundle), private)
     check_manifest(files, private, ROOT, TAGS)
     check_manifest(files, private, MANIFEST, [path for path in files if path[:5] == "data/"])
@@ -370,29 +358,25 @@ def verdict(args, private):  # (word, exit status) of a bundle, or an exception
     signatures, root = [path for path in files if path[:11] == "signatures/"], files[ROOT][0]
     need(0 < len(signatures) <= 64, "signatures", "no signature, or too many")
     signers = [signer(path, private, args) for path in sorted(signatures)]
-
     def load(path):
         need(path in files, path, "missing")
-        return strict_json((private / path).read_bytes(), path)
-    lines = {}
-    for path in files:
-        if path.endswith(".jsonl"):
-            rows = (private / path).read_bytes().split(b"\n")
-            need(rows.pop() == b"" and all(len(row) < CHUNK for row in rows), path, "no newline at the end, or a line too long")
-            lines[path] = [strict_json(row, f"{path}: line {place}") for place, row in enumerate(rows, start=1)]
-        elif path.endswith(".json"):
-            load(path)
+        data = (private / path).read_bytes()
+        if path.endswith(".json"):
+            return strict_json(data, path)
+        need(data[-1:] == b"\n" and max(map(len, data.split(b"\n"))) < CHUNK, path, "no newline at the end, or a line too long")
+        return [strict_json(row, f"{path}: line {place}") for place, row in enumerate(data[:-1].split(b"\n"), start=1)]
+    [load(path) for path in files if path.endswith((".json", ".jsonl"))]
     plan = load(PLAN)
     check_plan(plan, root)
-    story, begun = read_journal(files, lines[JOURNAL], plan)
+    story, begun = read_journal(files, load(JOURNAL), plan)
     check_order(plan, story)
     check_trees(files, load, private, plan, *check_runs(files, load, plan, story, begun))
     name, claimed = f"{check_tags(files, private, plan)}-{root[:8]}", load(AGGREGATE)
-    add = {"plain": AGGREGATOR.plain_sum, "compensated": AGGREGATOR.compensated_sum}[claimed["twotrees"]["summation"]]
-    made = json.loads(json.dumps(AGGREGATOR.aggregate(AGGREGATOR.read_campaign(private / "data", add))))
+    add = {"plain": aggregator.plain_sum, "compensated": aggregator.compensated_sum}[claimed["twotrees"]["summation"]]
+    made = json.loads(json.dumps(aggregator.aggregate(aggregator.read_campaign(private / "data", add))))
     need(not differs(claimed, made), AGGREGATE, "it is not what the runs give")
-    alike = re.fullmatch(r"[\w.-]+-\d{8}T\d{6}Z-[0-9a-f]{8}", given.name, re.A)
-    need(given.name == name or not alike, given.name, f"its name is not the bundle's, {name}")
+    alike = re.fullmatch(r"[\w.-]+-\d{8}T\d{6}Z-[0-9a-f]{8}", given.name, re.A) and given.name != name
+    need(not alike, given.name, f"its name is not the bundle's, {name}")
     unknown, trusted = [key for key, who in signers if not who], {key for key, who in signers if who}
     need(unknown or len(trusted) >= args.signers, "signatures", f"{len(trusted)} of {args.signers} required signers")
     return ("trusted", 0) if len(trusted) >= args.signers else (f"intact, unknown signer {unknown[0]}", 6)
@@ -405,10 +389,9 @@ def main(argv=None):
     try:
         with tempfile.TemporaryDirectory(prefix="verify-bundle-") as private:
             word, status = verdict(parser.parse_args(argv), Path(private))
-    except Usage as fault:
-        word, status = str(fault), 2
-    except Exception as fault:  # Broken; or something is missing or of another kind than it must be: hostile, no crash
-        word, status = f"broken: {'' if isinstance(fault, Broken) else type(fault).__name__ + ': '}{fault}", 5
+    except Exception as fault:  # not one of ours: something is missing or of another kind than it must be; hostile, no crash
+        kind = "" if isinstance(fault, Broken) else f"{type(fault).__name__}: "
+        word, status = (str(fault), 2) if isinstance(fault, Usage) else (f"broken: {kind}{fault}", 5)
     print(word if word.isprintable() else ascii(word))
     return status
 
