@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +16,8 @@ from measured_child import Ran, environment, run_child
 from tiny_tree import write_unilab
 
 from twotrees.runs.attempt import fault_of
+from twotrees.study.model import PUBLISHED_FLAGS, PUBLISHED_PROFILER
 
-PUBLISHED_SHA256 = "7de572e10c83af040b4bb08f2824ce95dfc48124cf890192b2b9fdc143233386"
 POST = Path(__file__).resolve().parents[3] / "shared" / "reference" / "post.txt"
 HEADINGS = ("/tmp/profile_update_state.py（", "/tmp/aggregate_update_state.py（")
 
@@ -28,7 +29,7 @@ def published() -> bytes:
         pytest.skip("the published post is not on this machine")
     block = POST.read_text(encoding="utf-8").split(HEADINGS[0], 1)[1].split("\n", 1)[1].split(HEADINGS[1], 1)[0]
     source = (block.strip("\n") + "\n").encode()
-    assert hashlib.sha256(source).hexdigest() == PUBLISHED_SHA256
+    assert hashlib.sha256(source).hexdigest() == PUBLISHED_PROFILER
     return source
 
 
@@ -83,6 +84,10 @@ def test_both_count_the_same_calls_of_each_term(both: tuple[Ran, Ran]) -> None:
         for terms in (theirs, ours)
     ]
     assert counted[0] == counted[1]
+
+
+def test_what_a_study_may_ask_of_the_published_profiler_is_what_it_knows(published: bytes) -> None:
+    assert set(re.findall(r'add_argument\("(--[a-z-]+)"', published.decode())) == set(PUBLISHED_FLAGS)
 
 
 def test_the_campaign_accepts_a_result_of_either(both: tuple[Ran, Ran]) -> None:

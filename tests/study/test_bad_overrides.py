@@ -79,7 +79,16 @@ REFUSED = [
     ("protocol.order=balance", ["protocol.order: 'balance' is not right", "'balanced'"]),
     ("backend.name=mjwrap", ["Interpolation key 'scale.envs_of.mjwrap' not found"]),
     ("+study.scripts.profiler_sha256=abc", ["study.scripts.profiler_sha256: 'abc' is not right"]),
+    ("protocol.phase_runs=1001", ["protocol.phase_runs: 1001 is not right", "less than or equal to 1000"]),
+    ("protocol.terms_runs=-1", ["protocol.terms_runs: -1 is not right"]),
     # a study that contradicts itself
+    ("protocol.phase_runs=0", ["protocol.phase_runs: nothing would be timed", "protocol=lockstep"]),
+    ("study.environment=shared", ["study.build: environment 'shared' needs it"]),
+    ("environment=tree", ["study.build: environment 'tree' needs it"]),
+    ("+study.decisions.chunk='('", ["study.decisions.chunk: is no regular expression"]),
+    ("+study.decisions.chunk=chunk", ["study.decisions.chunk: has no group", "group 1 is the value"]),
+    ("+study.wheels.robot.kind=wheel", ["study.wheels.robot.requirement: a tree of kind 'wheel' needs it"]),
+    ("+study.serve=['{nope}']", ["study.serve: unknown placeholder {nope}"]),
     (
         "study.arms=[before,nope]",
         ["study.arms: arm 'nope' has no entry under", "use one of: before, after"],

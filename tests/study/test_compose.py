@@ -13,6 +13,7 @@ from twotrees.digest import sha256_json
 from twotrees.errors import UsageError
 from twotrees.study import CampaignConfig, compose, toolkit_root, typed
 from twotrees.study.compose import GROUPS
+from twotrees.study.model import PUBLISHED_PROFILER
 
 CONF = toolkit_root() / "conf"
 
@@ -184,3 +185,38 @@ def test_a_users_file_in_another_encoding_is_refused_in_one_line(tmp_path: Path)
     with pytest.raises(UsageError) as caught:
         compose(["study=mine"], own_conf=folder)
     assert "\n" not in str(caught.value)
+
+
+# --- a study on the published profiler ------------------------------------------------------------------------------
+
+PINNED = OWN_STUDY.replace('"--out={out}"', '--out, "{out}"').replace(
+    "profiler: bench.py", f"profiler: bench.py, profiler_sha256: {PUBLISHED_PROFILER}"
+)
+
+
+def test_a_study_may_pin_the_published_profiler_which_compares_no_outputs(tmp_path: Path) -> None:
+    study = compose(["study=mine"], own_conf=own_conf(tmp_path / "conf", PINNED))[0].study
+    assert study.scripts.published
+    assert not study.compares_outputs
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (
+            ["study.command=['{python}','{out}',--parity]"],
+            "study.command: the published profiler does not know",
+        ),
+        (["+study.instrument=[--trace]"], "study.command: the published profiler does not know --trace"),
+        (["+study.options.mujoco.threads='2'"], "study.options: the published profiler takes no options"),
+        (["+backend.options.threads=2"], "study.options: the published profiler takes no options"),
+        (["seeds.env=7"], "seeds.env: the published profiler knows no other seed than 123"),
+        (["protocol=lockstep"], "protocol.lockstep: the published profiler cannot be a lockstep worker"),
+    ],
+)
+def test_what_the_published_profiler_cannot_do_is_refused_before_it_is_asked(
+    tmp_path: Path, overrides: list[str], told: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        compose(["study=mine", *overrides], own_conf=own_conf(tmp_path / "conf", PINNED))
+    assert told in str(caught.value)

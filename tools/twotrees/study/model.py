@@ -18,10 +18,12 @@ STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 # Every number ends up in canonical JSON, which holds no integer beyond this (RFC 8785).
 LARGEST = 2**53 - 1
+MOST_REPEATS = 1000  # attempts are numbered with four digits
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Count = Annotated[int, Field(ge=1, le=LARGEST)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST)]
+Repeats = Annotated[int, Field(ge=0, le=MOST_REPEATS)]
 Threadcount = Literal["auto"] | Count
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -244,9 +246,9 @@ class Lockstep:
         style: `mirrored` cycles (ABBA), or `random` ones for subjects with a rhythm of their own.
     """
 
-    rounds: Annotated[int, Field(ge=2)]
-    cycles: Count
-    steps: Annotated[int, Field(ge=2)]
+    rounds: Annotated[int, Field(ge=2, le=MOST_REPEATS)]
+    cycles: Annotated[int, Field(ge=1, le=MOST_REPEATS)]
+    steps: Annotated[int, Field(ge=2, le=MOST_REPEATS)]
     style: Literal["mirrored", "random"]
 
 
@@ -269,8 +271,8 @@ class Protocol:
 
     name: Name
     order: Literal["by-arm", "balanced"]
-    phase_runs: Annotated[int, Field(ge=0)]
-    terms_runs: Annotated[int, Field(ge=0, le=LARGEST)]
+    phase_runs: Repeats
+    terms_runs: Repeats
     parity: Parity
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     delta: Annotated[float, Field(gt=0, lt=1)]
