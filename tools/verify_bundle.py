@@ -7,6 +7,7 @@ BUNDLE is a folder, the deterministic .tar of the format, or - for that tar on s
 first. Exit status: 0 trusted; 6 intact, but signed by nobody whom ALLOWED_SIGNERS lists; 5 broken; 2 wrong use.
 aggregate_update_state.py must lie beside it and makes every number again; docs/bundle.md explains the rules.
 """
+
 # fmt: off
 # ruff: noqa: D103, E401, E501, I001
 import argparse, base64, hashlib, json, math, os, re, shutil, stat, struct, subprocess, sys, tempfile
@@ -19,7 +20,6 @@ try:
     import aggregate_update_state as aggregator
 except ImportError:
     sys.exit("verify_bundle.py: aggregate_update_state.py must lie beside it")
-
 WORD, HEX = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}"), re.compile("[0-9a-f]{64}|[0-9a-f]{40}")
 PART = r"(?!(?i:con|prn|aux|nul|com\d|lpt\d)([./]|$))[A-Za-z0-9._][A-Za-z0-9._-]*(?<!\.)"
 NAME, NUMBER = re.compile(rf"(?=.{{1,200}}\Z){PART}(/{PART}){{0,7}}", re.A), r"(?!0000)(?:\d{4}|[1-9]\d{4,5})"

@@ -55,7 +55,7 @@ def test_it_is_one_file_under_400_lines_with_nothing_but_the_standard_library() 
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in node.names
     ]
-    assert set(imported) <= sys.stdlib_module_names
+    assert set(imported) - sys.stdlib_module_names == {"aggregate_update_state"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -116,6 +116,27 @@ def test_it_takes_every_kind_of_campaign(what: str, bench: Bench, check: Callabl
     bundle = make_bundle(bench.folder / "other", KEY, **CAMPAIGNS[what])
     assert verify(bundle, Trust(bench.allowed)).word == "trusted"
     assert check(bundle) == (0, "trusted\n")
+
+
+def test_it_refuses_to_run_without_the_aggregator_beside_it(bench: Bench, tmp_path: Path) -> None:
+    alone = tmp_path / "alone" / "verify_bundle.py"
+    alone.parent.mkdir()
+    alone.write_bytes(SCRIPT.read_bytes())
+    done = subprocess.run([sys.executable, "-I", "-S", alone, bench.bundle], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "verify_bundle.py: aggregate_update_state.py must lie beside it\n"
+
+
+def test_it_writes_nothing_beside_itself_or_the_bundle(bench: Bench, tmp_path: Path) -> None:
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    for script in (SCRIPT, AGGREGATOR):
+        (beside / script.name).write_bytes(script.read_bytes())
+    before = {path: path.stat().st_mtime_ns for path in bench.bundle.rglob("*")}
+    argv = [sys.executable, "-S", beside / SCRIPT.name, "-f", bench.allowed, bench.bundle]
+    assert subprocess.run(argv, capture_output=True).stdout == b"trusted\n"
+    assert {path: path.stat().st_mtime_ns for path in bench.bundle.rglob("*")} == before
+    assert sorted(path.name for path in beside.iterdir()) == sorted([SCRIPT.name, AGGREGATOR.name])
 
 
 def test_it_runs_from_anywhere_and_reads_a_tar_from_a_pipe(bench: Bench, tmp_path: Path) -> None:
