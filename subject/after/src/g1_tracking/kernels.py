@@ -79,33 +79,40 @@ def mean_squared_distance(reference: np.ndarray, actual: np.ndarray, bodies: int
         out[n] = total * factor
 
 
+@numba.njit(inline="always", error_model="numpy", fastmath=REORDER_SUMS)
+def squared_half_angle(dot: np.float32) -> np.float32:
+    """The square of half the angle between two unit quaternions with this inner product.
+
+    acos(x) is sqrt(1 - x) P(x) to 2e-8 (Abramowitz and Stegun 4.4.46): squared it needs no root, and no library call
+    keeps the loop around it from running in vector lanes.
+    """
+    one = np.float32(1.0)
+    x = min(abs(dot), one)
+    p = np.float32(-0.0012624911)
+    p = p * x + np.float32(0.0066700901)
+    p = p * x + np.float32(-0.0170881256)
+    p = p * x + np.float32(0.0308918810)
+    p = p * x + np.float32(-0.0501743046)
+    p = p * x + np.float32(0.0889789874)
+    p = p * x + np.float32(-0.2145988016)
+    p = p * x + np.float32(1.5707963050)
+    return (one - x) * p * p
+
+
 @kernel(parallel_from=4096, fastmath=REORDER_SUMS)
 def mean_squared_angle(reference: np.ndarray, actual: np.ndarray, scale: np.float32, out: np.ndarray):
     """out[n] = scale x mean over bodies of angle^2 between unit quaternions, arrays (num_envs, bodies, 4)."""
     bodies = reference.shape[1]
     factor = np.float32(4.0) * scale / np.float32(bodies)
-    one = np.float32(1.0)
     for n in numba.prange(reference.shape[0]):
         total = np.float32(0.0)
         for b in range(bodies):
-            dot = (
+            total += squared_half_angle(
                 reference[n, b, 0] * actual[n, b, 0]
                 + reference[n, b, 1] * actual[n, b, 1]
                 + reference[n, b, 2] * actual[n, b, 2]
                 + reference[n, b, 3] * actual[n, b, 3]
             )
-            x = min(abs(dot), one)
-            # acos(x) = sqrt(1 - x) P(x) to 2e-8 (Abramowitz and Stegun 4.4.46): squared it needs no root, and no libm
-            # call keeps the loop from running in vector lanes.
-            p = np.float32(-0.0012624911)
-            p = p * x + np.float32(0.0066700901)
-            p = p * x + np.float32(-0.0170881256)
-            p = p * x + np.float32(0.0308918810)
-            p = p * x + np.float32(-0.0501743046)
-            p = p * x + np.float32(0.0889789874)
-            p = p * x + np.float32(-0.2145988016)
-            p = p * x + np.float32(1.5707963050)
-            total += (one - x) * p * p
         out[n] = total * factor
 
 
@@ -116,7 +123,7 @@ def height_off(reference: np.ndarray, actual: np.ndarray, body: int, threshold: 
         out[n] = abs(reference[n, body, 2] - actual[n, body, 2]) > threshold
 
 
-@kernel(parallel_from=1024)
+@kernel(parallel_from=4096)
 def load_bodies(
     sensors: np.ndarray,
     body_ids: np.ndarray,

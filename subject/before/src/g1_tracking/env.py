@@ -94,16 +94,17 @@ class TrackingEnv:
         }
         self._state: EnvState | None = None
 
-    def scratch(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """A float32 array whose memory stays from step to step; its content does not outlive the term that fills it."""
+    def scratch(self, name: str, shape: tuple[int, ...], dtype: type = np.float32) -> np.ndarray:
+        """An array whose memory stays from step to step; its content does not outlive the term that fills it."""
         key = (name, shape)
         if key not in self._scratch:
-            self._scratch[key] = np.empty(shape, dtype=np.float32)
+            self._scratch[key] = np.empty(shape, dtype=dtype)
         return self._scratch[key]
 
     def init_state(self) -> EnvState:
         """Start all episodes and run every term once, so that whatever compiles lazily has compiled."""
         everyone = np.arange(self.num_envs)
+        self.backend.refresh()
         self.command_manager.reset(everyone)
         self._load_commands(everyone)
         self.termination_manager.compute()

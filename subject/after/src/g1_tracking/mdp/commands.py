@@ -55,7 +55,6 @@ class MotionCommand:
         self._copy_robot_body_state = env.backend.state.bind_body_copy(self._robot_body_ids)
         self._robot_cache_step = -1
         self._episodes = np.zeros(env.num_envs, dtype=np.int64)
-        self.anchor_pos_off = np.zeros(env.num_envs, dtype=bool)
 
     @property
     def robot_body_pos_w(self) -> np.ndarray:

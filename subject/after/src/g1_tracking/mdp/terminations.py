@@ -19,11 +19,9 @@ def motion_clip_end(env: Any) -> np.ndarray:
 
 def anchor_pos(env: Any, threshold: float) -> np.ndarray:
     """The anchor's height is off by more than `threshold`, metres. Reads the robots first in a step."""
-    motion = env.motion
-    kernels.height_off(
-        motion.body_pos_w, motion.robot_body_pos_w, motion.anchor, np.float32(threshold), motion.anchor_pos_off
-    )
-    return motion.anchor_pos_off
+    motion, out = env.motion, env.scratch("ended", (env.num_envs,), bool)
+    kernels.height_off(motion.body_pos_w, motion.robot_body_pos_w, motion.anchor, np.float32(threshold), out)
+    return out
 
 
 def anchor_ori(env: Any, threshold: float) -> np.ndarray:

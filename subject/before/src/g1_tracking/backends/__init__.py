@@ -17,7 +17,8 @@ def make_backend(config: dict[str, Any], model: MjModel, num_envs: int, substeps
         substeps: physics steps per control step.
 
     Returns:
-        A backend with `state`, `write_control`, `step`, `reset_rows`, `close`, `timing_ns`, `threads`, `decisions`.
+        A backend with `state`, `write_control`, `step`, `refresh`, `reset_rows`, `close`; `timing_ns` of the last step,
+        `threads`, `decisions`.
 
     Raises:
         RuntimeError: a demanded device is missing.

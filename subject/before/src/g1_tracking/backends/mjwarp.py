@@ -112,13 +112,17 @@ class MjwarpBackend:
         warp.copy(self._host_packed, self._packed)
         warp.synchronize_device(self._device)
         copied = time.perf_counter_ns()
-        packed = self._host_packed.numpy()
-        self.state.load(packed[:, self._sensors], packed[:, self._qpos], packed[:, self._qvel])
+        self.refresh()
         self.timing_ns = {
             "backend_physics": stepped - start,
             "backend_device_barrier": copied - stepped,
             "backend_refresh_cache": time.perf_counter_ns() - copied,
         }
+
+    def refresh(self) -> None:
+        """Split what the last step left on the host into the host copy's arrays."""
+        packed = self._host_packed.numpy()
+        self.state.load(packed[:, self._sensors], packed[:, self._qpos], packed[:, self._qvel])
 
     def reset_rows(self, env_ids: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Put some robots into given states, on the device and in the host copy.

@@ -26,8 +26,8 @@ class MujocoBackend:
         size = self._pool.state_size
         self._initial = np.zeros((num_envs, size))
         self._control = np.zeros((num_envs, substeps, model.nu))
-        self._states = np.empty((num_envs, substeps, size))
-        self._sensors = np.empty((num_envs, substeps, model.nsensordata))
+        self._states = np.zeros((num_envs, substeps, size))
+        self._sensors = np.zeros((num_envs, substeps, model.nsensordata))
         self._qpos = slice(1, 1 + model.nq)
         self._qvel = slice(1 + model.nq, 1 + model.nq + model.nv)
         self.threads = {"mujoco_pool": self._pool.threads}
@@ -60,12 +60,15 @@ class MujocoBackend:
         self._pool.step(self._initial, self._control, self._states, self._sensors, self._chunk_size)
         np.copyto(self._initial, self._states[:, -1])
         stepped = time.perf_counter_ns()
-        last = self._states[:, -1]
-        self.state.load(self._sensors[:, -1], last[:, self._qpos], last[:, self._qvel])
+        self.refresh()
         self.timing_ns = {
             "backend_physics": stepped - start,
             "backend_refresh_cache": time.perf_counter_ns() - stepped,
         }
+
+    def refresh(self) -> None:
+        """Copy the last substep's sensors and the present joints into the host copy."""
+        self.state.load(self._sensors[:, -1], self._initial[:, self._qpos], self._initial[:, self._qvel])
 
     def reset_rows(self, env_ids: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Put some robots into given states and refresh their rows of the host copy.

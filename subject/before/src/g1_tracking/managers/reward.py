@@ -36,12 +36,16 @@ class RewardManager:
         self.reward.fill(0.0)
         for name, term in zip(self._term_names, self._term_cfgs, strict=True):
             value = term.func(self._env, **term.params)
-            if not np.isfinite(value).all():
-                raise FloatingPointError(f"reward term {name!r} is not finite")
             np.multiply(value, np.float32(term.weight * dt), out=self._weighted)
             self.reward += self._weighted
             self._episode_sums[name] += self._weighted
+        if not np.isfinite(self.reward).all():
+            raise FloatingPointError(f"reward term {self._not_finite()!r} is not finite")
         return self.reward
+
+    def _not_finite(self) -> str:
+        """The first term whose episode sum is not finite."""
+        return next(name for name, sums in self._episode_sums.items() if not np.isfinite(sums).all())
 
     def reset(self, env_ids: np.ndarray) -> dict[str, float]:
         """Close episodes; returns the mean sum of each term over them."""

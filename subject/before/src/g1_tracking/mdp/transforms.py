@@ -3,14 +3,12 @@
 NumPy runs over contiguous scratch, a block of environments at a time; what the anchor sees is one batched product.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 _SQRT2 = np.float32(np.sqrt(2.0))
 _ONE = np.float32(1.0)
 # Environments at a time: the scratch of a block stays in the core's own cache over the sixty passes of a computation.
-_BLOCK = 2048
+_BLOCK = 8192
 Components = tuple[np.ndarray, ...] | np.ndarray
 
 
@@ -23,8 +21,9 @@ class RelativePoses:
         body_quat_relative_w: their orientations turned by the heading difference, (num_envs, bodies, 4).
         motion_anchor_pos_b: the motion's anchor in the robot's anchor frame, (num_envs, 3).
         motion_anchor_ori_b: its x and y axis there, (num_envs, 6).
-        robot_body_pos_b: the robot's bodies in its anchor frame, (num_envs, 3 x bodies).
-        robot_body_ori_b: their x and y axes there, (num_envs, 6 x bodies).
+        robot_body_pos_b: the robot's bodies in its anchor frame: all x, all y, all z, (num_envs, 3 x bodies).
+        robot_body_ori_b: their x axes there and their y axes: the x components of all x axes, of all y axes, then the y
+            components, then the z, (num_envs, 6 x bodies).
     """
 
     def __init__(self, num_envs: int, bodies: int, anchor: int):
@@ -34,16 +33,12 @@ class RelativePoses:
         self._anchor, self._bodies = anchor, bodies
         self.body_pos_relative_w = block(num_envs, bodies, 3)
         self.body_quat_relative_w = block(num_envs, bodies, 4)
-        # Vectors in the anchor's frame: the bodies' positions, their axes, the motion anchor's position and axes.
-        vectors = 3 * bodies + 3
-        self._seen = block(num_envs, vectors, 3)
+        self.robot_body_pos_b, self.robot_body_ori_b = block(num_envs, 3 * bodies), block(num_envs, 6 * bodies)
+        self._motion_anchor_b = block(num_envs, 9)
+        self.motion_anchor_pos_b, self.motion_anchor_ori_b = self._motion_anchor_b[:, :3], self._motion_anchor_b[:, 3:]
         rows = min(num_envs, _BLOCK)
-        self._world = block(rows, vectors, 3)
-        flat = self._seen.reshape(num_envs, -1)
-        ends = np.cumsum([0, 3 * bodies, 6 * bodies, 3, 6])
-        views = [flat[:, start:end] for start, end in pairwise(ends)]
-        self.robot_body_pos_b, self.robot_body_ori_b, self.motion_anchor_pos_b, self.motion_anchor_ori_b = views
-        self._rotation = block(rows, 3, 3)
+        self._positions, self._axes = block(rows, 3, bodies), block(rows, 3, 2 * bodies)
+        self._motion_anchor, self._rotation = block(rows, 3, 3), block(rows, 3, 3)
         self._factors = block(4, rows, bodies)
         self._products = block(2, rows, bodies)
         self._components = block(4, rows, bodies)
@@ -66,7 +61,13 @@ class RelativePoses:
             env_ids: only these environments, (rows,); None for all.
         """
         inputs = (motion_pos, motion_quat, robot_pos, robot_quat)
-        outputs = (self.body_pos_relative_w, self.body_quat_relative_w, self._seen)
+        outputs = (
+            self.body_pos_relative_w,
+            self.body_quat_relative_w,
+            self.robot_body_pos_b,
+            self.robot_body_ori_b,
+            self._motion_anchor_b,
+        )
         if env_ids is None:
             for start in range(0, len(motion_pos), _BLOCK):
                 block = slice(start, start + _BLOCK)
@@ -87,7 +88,9 @@ class RelativePoses:
         robot_quat: np.ndarray,
         pos_relative: np.ndarray,
         quat_relative: np.ndarray,
-        seen: np.ndarray,
+        pos_b: np.ndarray,
+        ori_b: np.ndarray,
+        motion_anchor_b: np.ndarray,
     ) -> None:
         a = self._anchor
         motion_anchor, robot_anchor = (
@@ -99,17 +102,24 @@ class RelativePoses:
         self._move_under_robot(motion_pos, motion_quat, robot_pos, yaw, pos_relative, quat_relative)
 
         rows, bodies = len(motion_pos), self._bodies
-        world, rotation = self._world[:rows], self._rotation[:rows]
-        for i in range(3):
-            np.subtract(robot_pos[..., i], robot_pos[:, a, i, None], out=world[:, :bodies, i])
-        axes = world[:, bodies : 3 * bodies].reshape(rows, bodies, 2, 3)
-        self._two_axes(robot_quat.transpose(2, 0, 1), self._components[:, :rows], self._products[:, :rows], axes)
-        np.subtract(motion_pos[:, a], robot_pos[:, a], out=world[:, -3])
         narrow = (self._components.reshape(4, -1)[:, :rows], self._products.reshape(2, -1)[:, :rows])
-        self._two_axes(motion_anchor, *narrow, world[:, -2:])
-        self._two_axes(robot_anchor, *narrow, rotation.transpose(0, 2, 1)[:, :2])
-        np.copyto(rotation[:, :, 2], np.cross(rotation[:, :, 0], rotation[:, :, 1]))
-        np.matmul(world, rotation, out=seen)
+        # The rows of the rotation into the robot's anchor frame are that frame's axes.
+        into = self._rotation[:rows]
+        _two_axes(robot_anchor, *narrow, into[:, :2].transpose(1, 2, 0))
+        _cross(into[:, 0].T, into[:, 1].T, into[:, 2].T)
+
+        positions, axes = self._positions[:rows], self._axes[:rows]
+        for i in range(3):
+            np.subtract(robot_pos[..., i], robot_pos[:, a, i, None], out=positions[:, i])
+        wide = (self._components[:, :rows], self._products[:, :rows])
+        _two_axes(robot_quat.transpose(2, 0, 1), *wide, axes.reshape(rows, 3, 2, bodies).transpose(2, 1, 0, 3))
+        np.matmul(into, positions, out=pos_b.reshape(rows, 3, bodies))
+        np.matmul(into, axes, out=ori_b.reshape(rows, 3, 2 * bodies))
+
+        anchor = self._motion_anchor[:rows]
+        np.subtract(motion_pos[:, a], robot_pos[:, a], out=anchor[:, 0])
+        _two_axes(motion_anchor, *narrow, anchor[:, 1:].transpose(1, 2, 0))
+        np.matmul(anchor, into.transpose(0, 2, 1), out=motion_anchor_b.reshape(rows, 3, 3))
 
     def _move_under_robot(
         self,
@@ -149,35 +159,41 @@ class RelativePoses:
             np.multiply(motion_quat[..., other], sin_half, out=right)
             combine(left, right, out=quat_relative[..., i])
 
-    @staticmethod
-    def _two_axes(quat: np.ndarray, scaled: np.ndarray, products: np.ndarray, out: np.ndarray) -> None:
-        """The x and y axes of quaternions.
 
-        Args:
-            quat: (4, ...).
-            scaled: scratch like `quat`.
-            products: scratch, (2, ...).
-            out: (..., 2, 3).
-        """
-        # With q scaled by the root of 2 every product already carries the factor 2 of the matrix entries.
-        w, x, y, z = np.multiply(quat, _SQRT2, out=scaled)
-        left, right = products
-        np.multiply(x, y, out=left)
-        np.multiply(w, z, out=right)
-        np.add(left, right, out=out[..., 0, 1])
-        np.subtract(left, right, out=out[..., 1, 0])
-        np.multiply(x, z, out=left)
-        np.multiply(w, y, out=right)
-        np.subtract(left, right, out=out[..., 0, 2])
-        np.multiply(y, z, out=left)
-        np.multiply(w, x, out=right)
-        np.add(left, right, out=out[..., 1, 2])
-        np.multiply(z, z, out=right)
-        np.subtract(_ONE, right, out=right)
-        np.multiply(y, y, out=left)
-        np.subtract(right, left, out=out[..., 0, 0])
-        np.multiply(x, x, out=left)
-        np.subtract(right, left, out=out[..., 1, 1])
+def _two_axes(quat: np.ndarray, scaled: np.ndarray, products: np.ndarray, out: np.ndarray) -> None:
+    """The x and y axes of quaternions.
+
+    Args:
+        quat: (4, ...).
+        scaled: scratch like `quat`.
+        products: scratch, (2, ...).
+        out: axis, component: (2, 3, ...).
+    """
+    # With q scaled by the root of 2 every product already carries the factor 2 of the matrix entries.
+    w, x, y, z = np.multiply(quat, _SQRT2, out=scaled)
+    left, right = products
+    np.multiply(x, y, out=left)
+    np.multiply(w, z, out=right)
+    np.add(left, right, out=out[0, 1])
+    np.subtract(left, right, out=out[1, 0])
+    np.multiply(x, z, out=left)
+    np.multiply(w, y, out=right)
+    np.subtract(left, right, out=out[0, 2])
+    np.multiply(y, z, out=left)
+    np.multiply(w, x, out=right)
+    np.add(left, right, out=out[1, 2])
+    np.multiply(z, z, out=right)
+    np.subtract(_ONE, right, out=right)
+    np.multiply(y, y, out=left)
+    np.subtract(right, left, out=out[0, 0])
+    np.multiply(x, x, out=left)
+    np.subtract(right, left, out=out[1, 1])
+
+
+def _cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """The cross products of component arrays (3, rows)."""
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        np.subtract(a[j] * b[k], a[k] * b[j], out=out[i])
 
 
 def _turn_between(start: np.ndarray, end: np.ndarray) -> Components:

@@ -20,8 +20,9 @@ class RelativePoses:
         body_quat_relative_w: their orientations turned by the heading difference, (num_envs, bodies, 4).
         motion_anchor_pos_b: the motion's anchor in the robot's anchor frame, (num_envs, 3).
         motion_anchor_ori_b: its x and y axis there, (num_envs, 6).
-        robot_body_pos_b: the robot's bodies in its anchor frame, (num_envs, 3 x bodies).
-        robot_body_ori_b: their x and y axes there, (num_envs, 6 x bodies).
+        robot_body_pos_b: the robot's bodies in its anchor frame: all x, all y, all z, (num_envs, 3 x bodies).
+        robot_body_ori_b: their x axes there and their y axes: the x components of all x axes, of all y axes, then the y
+            components, then the z, (num_envs, 6 x bodies).
     """
 
     def __init__(self, num_envs: int, bodies: int, anchor: int):
@@ -98,6 +99,7 @@ def _relate(  # type: ignore[no-untyped-def]
 ):
     """Fill the rows `env_ids` of the six results."""
     one, two, half = np.float32(1.0), np.float32(2.0), np.float32(0.5)
+    bodies = motion_pos.shape[1]
     for row in numba.prange(env_ids.shape[0]):
         n = env_ids[row]
         # The robot's anchor: position, axes as the rows of the rotation into its frame.
@@ -141,7 +143,7 @@ def _relate(  # type: ignore[no-untyped-def]
         anchor_ori_b[n, 4] = b0 * v0 + b1 * v1 + b2 * v2
         anchor_ori_b[n, 5] = c0 * v0 + c1 * v1 + c2 * v2
 
-        for k in range(motion_pos.shape[1]):
+        for k in range(bodies):
             x, y = motion_pos[n, k, 0], motion_pos[n, k, 1]
             pos_relative[n, k, 0] = cos * x - sin * y + shift_x
             pos_relative[n, k, 1] = sin * x + cos * y + shift_y
@@ -151,17 +153,17 @@ def _relate(  # type: ignore[no-untyped-def]
             quat_relative[n, k, 1] = cos_half * x - sin_half * y
             quat_relative[n, k, 2] = cos_half * y + sin_half * x
             quat_relative[n, k, 3] = cos_half * z + sin_half * w
-        for k in range(motion_pos.shape[1]):
+        for k in range(bodies):
             x, y, z = robot_pos[n, k, 0] - px, robot_pos[n, k, 1] - py, robot_pos[n, k, 2] - pz
-            pos_b[n, 3 * k] = a0 * x + a1 * y + a2 * z
-            pos_b[n, 3 * k + 1] = b0 * x + b1 * y + b2 * z
-            pos_b[n, 3 * k + 2] = c0 * x + c1 * y + c2 * z
+            pos_b[n, k] = a0 * x + a1 * y + a2 * z
+            pos_b[n, bodies + k] = b0 * x + b1 * y + b2 * z
+            pos_b[n, 2 * bodies + k] = c0 * x + c1 * y + c2 * z
             u0, u1, u2, v0, v1, v2 = _two_axes(
                 robot_quat[n, k, 0], robot_quat[n, k, 1], robot_quat[n, k, 2], robot_quat[n, k, 3]
             )
-            ori_b[n, 6 * k] = a0 * u0 + a1 * u1 + a2 * u2
-            ori_b[n, 6 * k + 1] = b0 * u0 + b1 * u1 + b2 * u2
-            ori_b[n, 6 * k + 2] = c0 * u0 + c1 * u1 + c2 * u2
-            ori_b[n, 6 * k + 3] = a0 * v0 + a1 * v1 + a2 * v2
-            ori_b[n, 6 * k + 4] = b0 * v0 + b1 * v1 + b2 * v2
-            ori_b[n, 6 * k + 5] = c0 * v0 + c1 * v1 + c2 * v2
+            ori_b[n, k] = a0 * u0 + a1 * u1 + a2 * u2
+            ori_b[n, 2 * bodies + k] = b0 * u0 + b1 * u1 + b2 * u2
+            ori_b[n, 4 * bodies + k] = c0 * u0 + c1 * u1 + c2 * u2
+            ori_b[n, bodies + k] = a0 * v0 + a1 * v1 + a2 * v2
+            ori_b[n, 3 * bodies + k] = b0 * v0 + b1 * v1 + b2 * v2
+            ori_b[n, 5 * bodies + k] = c0 * v0 + c1 * v1 + c2 * v2
