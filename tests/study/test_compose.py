@@ -187,6 +187,13 @@ def test_a_users_file_in_another_encoding_is_refused_in_one_line(tmp_path: Path)
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.skipif(not (toolkit_root() / "README.md").is_file(), reason="the README does not travel in the wheel")
+def test_the_study_that_the_readme_shows_composes_as_it_stands(tmp_path: Path) -> None:
+    shown = (toolkit_root() / "README.md").read_text(encoding="utf-8").split("```yaml\n", 1)[1].split("```", 1)[0]
+    study = compose(["study=mine"], own_conf=own_conf(tmp_path / "conf", shown))[0].study
+    assert study.arms == ("before", "after")
+
+
 # --- a study on the published profiler ------------------------------------------------------------------------------
 
 PINNED = OWN_STUDY.replace('"--out={out}"', '--out, "{out}"').replace(
