@@ -51,6 +51,7 @@ class OwnStudy:
             "XDG_CONFIG_HOME": str(home / "config"),
             "XDG_STATE_HOME": str(home / "state"),
             "TMPDIR": str(home),
+            "TWOTREES_LOCK": str(home / "lock"),
             "GIT_CONFIG_GLOBAL": os.devnull,
         }
         return {**os.environ, **own, **more}

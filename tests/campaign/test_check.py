@@ -35,6 +35,7 @@ def twotrees(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
         "HOME": str(checkout.parent),
         "XDG_CONFIG_HOME": str(checkout.parent / "config"),
         "TMPDIR": str(checkout.parent),
+        "TWOTREES_LOCK": str(checkout.parent / "lock"),
     }
     argv = [sys.executable, "-m", "twotrees.cli", *words]
     return subprocess.run(argv, cwd=checkout, env=env, capture_output=True, text=True, timeout=300)

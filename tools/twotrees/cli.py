@@ -131,7 +131,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def own_conf(args: argparse.Namespace) -> Path | None:
-    """The user's own conf folder: the one named, else ./conf unless that is the toolkit's."""
+    """The user's own conf folder: the one named, else ./conf if it holds studies and is not the toolkit's."""
     from twotrees.errors import UsageError
     from twotrees.study import toolkit_root
 
@@ -140,7 +140,7 @@ def own_conf(args: argparse.Namespace) -> Path | None:
             raise UsageError("no such folder", file=args.conf, key="--conf")
         return Path(args.conf).resolve()
     here = Path("conf").resolve()
-    return here if here.is_dir() and here != (toolkit_root() / "conf").resolve() else None
+    return here if (here / "study").is_dir() and here != (toolkit_root() / "conf").resolve() else None
 
 
 def base_of(conf: Path | None) -> Path:

@@ -147,7 +147,7 @@ def plan_data(
         "command": list(config.study.command),
         "instrument": list(config.study.instrument),
         "parity": list(config.study.parity),
-        "options": dict(config.study.options),
+        "options": dict(config.study.options.get(config.backend.name, {})),
         "backend_options": dict(config.backend.options),
         "prepare": [list(command) for command in config.study.prepare],
         "prepared": [dict(command) for command in prepared],

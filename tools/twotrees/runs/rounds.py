@@ -35,6 +35,7 @@ class Processes:
                 cwd=setting.folder,
                 err=self.matrix.work.log(number, "err"),
                 limits=Limits(ready_s=limit, block_s=limit),
+                cores=self.matrix.cores,
             )
         except WorkerDied as death:
             self.deaths[arm] = death

@@ -79,6 +79,7 @@ class Matrix:
         environment_digest: Digest of the installed distributions, taken before and after each run.
         frozen_cache: Whether every run finds the tuner state that the first run left.
         rounds: Schedule of each lockstep round, by its number.
+        cores: The cores that every lockstep worker is pinned to; None where the system pins nothing.
     """
 
     work: Work
@@ -91,6 +92,7 @@ class Matrix:
     environment_digest: Callable[[], str]
     frozen_cache: bool
     rounds: Mapping[int, Schedule] = field(default_factory=dict)
+    cores: frozenset[int] | None = None
 
     @property
     def snapshot(self) -> Path:

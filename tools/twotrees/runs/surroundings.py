@@ -60,6 +60,18 @@ def resolved_threads(threads: Threads, usable: int) -> dict[str, Any]:
     }
 
 
+def shared_cores(threads: Mapping[str, Any]) -> frozenset[int] | None:
+    """The cores on which live workers take turns: one for a subject without threads, else all that may be used.
+
+    One core for all of them means equal caches and clocks; a pool of threads needs the same set in every arm.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    usable = sorted(os.sched_getaffinity(0))
+    alone = all(threads[kind] == 1 for kind in ("numba", "blas", "physics"))
+    return frozenset(usable[-1:] if alone else usable)
+
+
 def variables(
     tree: Path, private: Private, interpreter: Path, threads: Mapping[str, Any], passed: Sequence[str]
 ) -> dict[str, str]:

@@ -125,13 +125,14 @@ def host_lock(what: str, path: Path | None = None) -> Iterator[None]:
 
     Args:
         what: What holds it, told to whoever finds it taken.
-        path: The lock file; by default one for the whole host, whoever the user is.
+        path: The lock file; by default the one that TWOTREES_LOCK names, else one for the whole host.
 
     Raises:
         PinsDiffer: another campaign holds it.
         UsageError: what lies at *path* is no file that could be locked.
     """
-    path = path or Path(tempfile.gettempdir()) / "twotrees-campaign.lock"
+    # Not the user's own TMPDIR: two jobs with folders of their own would not see each other.
+    path = path or Path(os.environ.get("TWOTREES_LOCK", "/tmp/twotrees-campaign.lock"))
     try:
         descriptor = lock_file(path)
     except OSError as error:
