@@ -77,6 +77,11 @@ class Claim:
             return Interval(-self.tolerance, self.tolerance) if self.quantity == "unchanged" else None
         return reading.interval(exact=self.exact).scaled(self.unit.scale)
 
+    @property
+    def numeric(self) -> bool:
+        """Whether it stands for values at all."""
+        return self.printed is not None or self.quantity == "unchanged"
+
     def shown(self) -> str:
         """Text and unit for a message."""
         glue = "" if self.unit.name in ("×", "") else " "

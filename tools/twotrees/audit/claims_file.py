@@ -239,7 +239,7 @@ class _Reader:
         for one in of:
             if one not in known:
                 self.refuse(f"{where}.of", f"no claim {one!r}", _nearest(str(one), known))
-            if known[one].interval() is None:
+            if not known[one].numeric:
                 self.refuse(f"{where}.of", f"claim {one!r} is words, not a number")
         least, most = KINDS[kind].least, KINDS[kind].most
         if len(of) < least or (most and len(of) > most):

@@ -16,7 +16,7 @@ from twotrees.audit.interval import Interval
 from twotrees.audit.measure import Outcome, Values, best, measured
 
 # Bounds on work for hostile input: beyond them only the result itself is tried, or nothing.
-MAX_MENDS = 500
+MAX_WORK = 400_000  # arguments looked at, all mends of one claim set together
 MAX_ARGUMENTS = 40
 MAX_NEIGHBOURS = 60
 MAX_UNITS = 2**40
@@ -39,16 +39,15 @@ class Mender:
         self._by_id = by_id
         self._intervals = intervals
         self._touching: dict[str, list[Relation]] = defaultdict(list)
-        self._left = MAX_MENDS
+        self._work_left = MAX_WORK
         for relation in relations:
             for claim in relation.claims():
                 self._touching[claim].append(relation)
 
     def smallest_change(self, relation: Relation) -> str:
         """In words, with line and what else it settles; empty once the bound on work is reached."""
-        if self._left == 0:
+        if self._work_left <= 0:
             return ""
-        self._left -= 1
         candidates = list(self._candidates(relation))
         if not candidates:
             return self._without_numbers(relation)
@@ -61,16 +60,15 @@ class Mender:
 
     def result_change(self, relation: Relation, outcome: Outcome) -> str:
         """In words, how the printed outcome itself would have to read; empty where none is printed."""
-        if self._left == 0 or not relation.result or self._by_id[relation.result].printed is None:
+        if self._work_left <= 0 or not relation.result or self._by_id[relation.result].printed is None:
             return ""
-        self._left -= 1
         change = self._least(relation, outcome.reading, relation.result)
         return self._words(change) if change else ""
 
     def _candidates(self, relation: Relation) -> Iterator[Change]:
         names = relation.claims() if len(relation.claims()) <= MAX_ARGUMENTS else relation.claims()[:1]
         for name in names:
-            if self._by_id[name].printed is None or self._by_id[name].exact:
+            if self._by_id[name].printed is None or self._by_id[name].exact or self._work_left <= 0:
                 continue
             broken = [relation, *(one for one in self._neighbours(name) if one is not relation and self._gap(one))]
             for one in broken[:4]:
@@ -95,6 +93,7 @@ class Mender:
         """Whether the relation is contradicted, with *change* made."""
         if relation.apart or any(one.kind in ("closure", "median_of_sums") for one in relation.readings):
             return False
+        self._work_left -= sum(len(reading.of) for reading in relation.readings)
         outcome = best(relation, self._values(change))
         return not outcome.undefined and outcome.gap != 0
 
@@ -122,6 +121,7 @@ class Mender:
         return min(found, key=lambda one: abs(one.units)) if found else None
 
     def _outcome(self, relation: Relation, reading: Reading, change: Change | None) -> Outcome:
+        self._work_left -= len(reading.of)
         return measured(relation, reading, self._values(change))
 
     def _search(self, relation: Relation, reading: Reading, claim: str, direction: int, start: Outcome) -> int | None:

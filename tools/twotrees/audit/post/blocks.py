@@ -7,7 +7,7 @@ from a page has lost its fences and its table pipes, so code is also known by it
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from twotrees.audit.post import code
@@ -15,6 +15,10 @@ from twotrees.audit.post.text import MARK, MAX_LINE, bare, excerpt, normalised
 from twotrees.audit.result import Passage
 
 MAX_COLUMNS = 40
+MAX_LINES = 200_000
+MAX_SKIPPED = 2_000
+# A paragraph longer than this is read in pieces, so that no sentence is searched for in megabytes.
+MAX_PARAGRAPH_LINES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +97,13 @@ def split(text: str) -> Document:
 
 def _plain(number: int, line: str, document: Document) -> Numbered:
     text, skipped = bare(line, number)
-    document.skipped += skipped
+    document.skipped += skipped[: MAX_SKIPPED - len(document.skipped)]
     return number, text
 
 
 def _skip(document: Document, block: Sequence[Numbered], what: str) -> None:
-    document.skipped.append(Passage(block[0][0], block[-1][0], excerpt(block[0][1]), what))
+    if len(document.skipped) < MAX_SKIPPED:
+        document.skipped.append(Passage(block[0][0], block[-1][0], excerpt(block[0][1]), what))
 
 
 def _outside_fences(text: str, document: Document) -> list[Numbered]:
@@ -106,7 +111,10 @@ def _outside_fences(text: str, document: Document) -> list[Numbered]:
     kept: list[Numbered] = []
     held: list[Numbered] = []
     fence, comment = "", False
-    raw = text.split("\n")
+    raw = text.split("\n", MAX_LINES)
+    if len(raw) > MAX_LINES:
+        rest = Passage(MAX_LINES + 1, MAX_LINES + 1, excerpt(raw.pop()[:200]), f"lines beyond {MAX_LINES} are not read")
+        document.not_understood.append(rest)
     start = 0
     if raw[0].strip() == "---" and "---" in (line.strip() for line in raw[1:60]):
         start = next(i for i, line in enumerate(raw[1:60], start=1) if line.strip() == "---") + 1
@@ -133,13 +141,25 @@ def _outside_fences(text: str, document: Document) -> list[Numbered]:
             fence, held = match["fence"], [(number, line)]
             kept.append((number, ""))
             continue
-        if "<!--" in line and "-->" not in line:
+        if "<!--" in line and "-->" in line:
+            _skip(document, [(number, line)], "comment")
+            line = _without_comments(line)
+        elif "<!--" in line:
             comment, held = True, [(number, line)]
             line = line[: line.index("<!--")]
         kept.append((number, _QUOTE.sub(lambda found: " " * len(found[0]), normalised(line))))
     if held:
         _skip(document, held, "code" if fence else "comment")
     return kept
+
+
+def _without_comments(line: str) -> str:
+    """Blanks each comment that ends on the line that it began on."""
+    at = 0
+    while (start := line.find("<!--", at)) >= 0 and (end := line.find("-->", start)) >= 0:
+        at = end + 3
+        line = line[:start] + " " * (at - start) + line[at:]
+    return line
 
 
 def _by_blank_lines(lines: Sequence[Numbered]) -> list[list[Numbered]]:
@@ -161,8 +181,8 @@ def _read_block(block: Sequence[Numbered], document: Document) -> None:
     while at < len(block):
         taken, table = _table_at(block, at, prose, document)
         if table is None:
-            prose.append(block[at])
-            at += 1
+            prose += block[at : at + taken]
+            at += taken
             continue
         document.blocks += _paragraphs(prose)
         prose = []
@@ -174,21 +194,27 @@ def _read_block(block: Sequence[Numbered], document: Document) -> None:
 def _table_at(
     block: Sequence[Numbered], at: int, prose: Sequence[Numbered], document: Document
 ) -> tuple[int, Table | None]:
+    """The table that begins at *at*, and how many lines it takes; without a table, how many lines are surely prose."""
+    rows = _piped(block, at) or _tabbed(block, at)
+    if not rows:
+        rows, aligned = _spaced(block, at)
+        if not rows:
+            return max(1, aligned), None
+    header, *body = rows
+    if len(header.cells) > MAX_COLUMNS:
+        wide = Passage(header.line, rows[-1].line, excerpt(" ".join(header.cells)), "table too wide")
+        document.not_understood.append(wide)
+        header, body = Row(header.line, ()), []
+    width = len(header.cells)
+    fitted = [Row(row.line, (row.cells + ("",) * width)[:width]) for row in (header, *body)]
+    plain = [Row(row.line, tuple(cell.replace(MARK, " ").strip() for cell in row.cells)) for row in fitted]
     caption = prose[-1][1].strip() if prose else _last_caption(document)
-    for cut in (_piped, _tabbed, _spaced):
-        rows = cut(block, at)
-        if rows:
-            header, *body = rows
-            if len(header.cells) > MAX_COLUMNS:
-                wide = Passage(header.line, rows[-1].line, excerpt(" ".join(header.cells)), "table too wide")
-                document.not_understood.append(wide)
-                body = []
-            taken = rows[-1].line - block[at][0] + 1
-            width = len(header.cells)
-            fitted = [Row(row.line, (row.cells + ("",) * width)[:width]) for row in (header, *body)]
-            unmarked = [Row(row.line, tuple(cell.replace(MARK, " ").strip() for cell in row.cells)) for row in fitted]
-            return taken, Table(unmarked[0], tuple(unmarked[1:]), caption)
-    return 0, None
+    return rows[-1].line - block[at][0] + 1, Table(plain[0], tuple(plain[1:]), caption)
+
+
+def _lines_from(block: Sequence[Numbered], start: int) -> Iterator[Numbered]:
+    """The block's lines from *start* on, without copying them: each may be asked where a table begins."""
+    return (block[place] for place in range(start, len(block)))
 
 
 def _last_caption(document: Document) -> str:
@@ -198,10 +224,10 @@ def _last_caption(document: Document) -> str:
 
 def _piped(block: Sequence[Numbered], at: int) -> list[Row]:
     """A Markdown table: a header with pipes, a rule, and rows while there are pipes."""
-    if "|" not in block[at][1] or at + 1 >= len(block) or not _is_rule(block[at + 1][1]):
+    if "|" not in block[at][1] or at + 1 >= len(block) or not _is_rule(block[at + 1][1]) or _is_rule(block[at][1]):
         return []
     rows = [Row(block[at][0], _pipe_cells(block[at][1]))]
-    for number, line in block[at + 2 :]:
+    for number, line in _lines_from(block, at + 2):
         if "|" not in line:
             if _is_rule(line):
                 continue
@@ -228,20 +254,24 @@ def _tabbed(block: Sequence[Numbered], at: int) -> list[Row]:
     if not tabs or not block[at][1].split("\t", 1)[0].strip():
         return []
     rows = []
-    for number, line in block[at:]:
+    for number, line in _lines_from(block, at):
         if line.rstrip("\r\n ").count("\t") != tabs:
             break
         rows.append(Row(number, tuple(cell.strip() for cell in line.split("\t"))))
     return rows if len(rows) > 1 else []
 
 
-def _spaced(block: Sequence[Numbered], at: int) -> list[Row]:
-    """A terminal's table: at least three lines with the same number of fields set apart by two spaces or more."""
+def _spaced(block: Sequence[Numbered], at: int) -> tuple[list[Row], int]:
+    """A terminal's table: at least three lines with the same number of fields set apart by two spaces or more.
+
+    Returns:
+        Its rows, or none and the number of lines that are aligned like this without being a table.
+    """
     header = tuple(_SPACED.split(block[at][1].strip()))
     if len(header) < 2 or _MARKER.match(block[at][1]):
-        return []
+        return [], 0
     rows = [Row(block[at][0], header)]
-    for number, line in block[at + 1 :]:
+    for number, line in _lines_from(block, at + 1):
         if _is_rule(line):
             continue
         cells = tuple(_SPACED.split(line.strip()))
@@ -249,7 +279,7 @@ def _spaced(block: Sequence[Numbered], at: int) -> list[Row]:
             break
         rows.append(Row(number, cells))
     numbers = sum(any(char.isdigit() for char in cell) for row in rows[1:] for cell in row.cells)
-    return rows if len(rows) > 2 and numbers >= len(rows) - 1 else []
+    return (rows, 0) if len(rows) > 2 and numbers >= len(rows) - 1 else ([], rows[-1].line - block[at][0] + 1)
 
 
 def _paragraphs(lines: Sequence[Numbered]) -> list[Paragraph]:
@@ -258,8 +288,10 @@ def _paragraphs(lines: Sequence[Numbered]) -> list[Paragraph]:
     for number, line in lines:
         if _is_rule(line):
             continue
-        if groups and not _MARKER.match(line) and not groups[-1][0][1].lstrip().startswith("#"):
-            groups[-1].append((number, line))
+        last = groups[-1] if groups else []
+        goes_on = last and not _MARKER.match(line) and not last[0][1].lstrip().startswith("#")
+        if goes_on and len(last) < MAX_PARAGRAPH_LINES:
+            last.append((number, line))
         else:
             groups.append([(number, line)])
     return [_joined(group) for group in groups]

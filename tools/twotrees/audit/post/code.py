@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 Numbered = tuple[int, str]
+MAX_CODE_LINE = 300
 
 _SHELL = (
     r"git|uv|uvx|cd|pip3?|python3?|export|env|uname|lscpu|free|nvidia-smi|sudo|apt|apt-get|curl|wget|nox|bash|sh|cat|echo|"
@@ -25,12 +26,12 @@ _STRONG = re.compile(
     r"|(?:do|done|fi|then|esac|EOF)\s*;?\s*$|for\s+\w+\s+in\s.*;\s*do$|local\s+\w+(?:=|$)"
     r"|[A-Za-z_][\w.\[\]\"']*(?:\s*:\s*[\w\[\], .|]+)?\s*[-+*/|]?=\s*"
     r"(?:[\"'\[{(\\]|[A-Za-z_][\w.]*[\[(]|None\b|True\b|False\b)"
-    r"|[A-Za-z_][\w.]*\(.*\)?\s*[,:]?\s*$"
+    r"|[A-Za-z_][\w.]*\(.*[\](),:{\[]\s*$"
     r"|[\])}]+[,;:]?\s*$|[\"'].*[\"']\s*[,:]\s*(?:[\[{(\"'].*)?$"
     r"|\$\s+\S|[{\[(]\s*$"
     rf"|(?:[A-Z_]+=\S+\s+)*(?:{_SHELL})\s+(?:-|[\w./@:$\"'{{}}=+-]+\s*(?:$|[-\"'|>&\\]|[\w./-]+\s*$))"
     rf"|(?:lscpu|env|uname)(?:\s|$)"
-    r"|.*\s\\$|.*\"\$[A-Za-z_{@*#0-9]|--?[a-z][\w-]*(?:[ =]\S+)*\s*\\?$"
+    r"|.*\s\\$|.*\"\$[A-Za-z_{@*#0-9]|--?[a-z][\w-]*(?:=\S+)?(?: \S+)*\s*\\?$"
     r")"
 )
 _WORDS_AND_NUMBER = re.compile(r"[0-9]\s?(?:ms|%|×|x\b|µs|us\b|倍|毫秒)")
@@ -70,7 +71,7 @@ def _look(block: Sequence[Numbered]) -> str:
     lines = [line for _, line in block]
     if any("\t" in line.strip() for line in lines) or any(_is_prose(line) for line in lines):
         return "text"
-    strong = sum(bool(_STRONG.match(line)) for line in lines)
+    strong = sum(len(line) <= MAX_CODE_LINE and bool(_STRONG.match(line)) for line in lines)
     if 2 * strong >= len(lines):
         return "code"
     return "either" if strong or not any(_CJK.search(line) for line in lines) else "text"

@@ -31,10 +31,7 @@ def believed(draft: Draft, claims: Mapping[str, Claim]) -> tuple[Relation, ...]:
 
 
 def _far_off(relation: Relation, claims: Mapping[str, Claim]) -> bool:
-    def value(name: str) -> Interval:
-        return claims[name].interval() or Interval(None, None)
-
-    outcome = best(relation, value)
+    outcome = best(relation, lambda name: claims[name].interval() or Interval(None, None))
     if outcome.undefined or outcome.gap == 0 or outcome.computed is None:
         return False
     low, high = outcome.computed.ends()

@@ -11,7 +11,7 @@ from twotrees.audit.post.text import excerpt
 from twotrees.audit.printed import printed
 from twotrees.audit.result import Passage
 
-MAX_CLAIMS = 60_000
+MAX_CLAIMS = 20_000
 MAX_LISTED = 2_000
 
 
@@ -27,6 +27,13 @@ class Entity:
     after: str = ""
     raw_before: tuple[str, ...] = ()
     raw_after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A table whose rows sentences may rank: (row name in lower case, claim id), one plain column of times."""
+
+    rows: tuple[tuple[str, str], ...]
 
 
 @dataclass
@@ -48,6 +55,7 @@ class Draft:
     references: list[Reference] = field(default_factory=list)
     not_understood: list[Passage] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
+    rankings: list[Ranking] = field(default_factory=list)
     # Relations of one table column, which stand or fall together (see `doubt`).
     columns: list[tuple[str, list[int]]] = field(default_factory=list)
     full: bool = False

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from twotrees.audit.claims import Reading
 from twotrees.audit.post.draft import Draft, Entity
-from twotrees.audit.post.prose import Sentence
+from twotrees.audit.post.prose import MAX_NAMING, Sentence
 from twotrees.audit.post.words import label
 
 STATISTICS = ("median", "mean", "min", "max")
@@ -72,7 +72,8 @@ def _link_pair(
 ) -> None:
     """Relates one spoken pair to the row that the words before it name, if the two share a number."""
     pairs, by_word = known
-    words = label(sentence.text[: sentence.tokens[place].start][-400:])
+    end = sentence.tokens[place].start
+    words = label(sentence.text[max(0, end - MAX_NAMING) : end])
     near = {candidate for word in words for candidate in by_word.get(word, ()) if candidate <= words}
     longest = max((len(one) for one in near), default=0)
     best = [one for one in near if len(one) == longest]

@@ -69,7 +69,7 @@ _REFERENCES = (
     ("url", r"https?://[^\s<>()\[\]，。；]{1,400}"),
     (
         "issue",
-        r"(?:[A-Za-z0-9_.-]{1,60}(?:/[A-Za-z0-9_.-]{1,60})?)?#[0-9]{1,9}(?![0-9A-Za-z])|\b(?:gh|GH)-[0-9]{1,7}\b",
+        r"(?<![A-Za-z0-9_./-])(?:[A-Za-z0-9_.-]{1,60}(?:/[A-Za-z0-9_.-]{1,60})?)?#[0-9]{1,9}(?![0-9A-Za-z])|\b(?:gh|GH)-[0-9]{1,7}\b",
     ),
     ("hash", r"(?<![0-9A-Za-z])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,128}(?![0-9A-Za-z])"),
     (
@@ -84,7 +84,8 @@ _REFERENCES = (
     ("time", r"(?<![0-9.:])[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?![0-9:])"),
     (
         "version",
-        r"(?<![A-Za-z0-9_.])v?[0-9]+(?:\.[0-9]+){2,6}(?:[-+.]?[A-Za-z0-9]+){0,4}(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])v[0-9]+(?:\.[0-9]+){0,4}\w{0,8}",
+        r"(?<![A-Za-z0-9_.])v?[0-9]{1,9}(?:\.[0-9]{1,9}){2,6}[A-Za-z]{0,12}[0-9]{0,9}(?:[-+.][A-Za-z0-9]{1,40}){0,4}"
+        r"(?![A-Za-z0-9_])|(?<![A-Za-z0-9_])v[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}\w{0,8}",
     ),
     (
         "name",
@@ -108,16 +109,17 @@ _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴-⁹⁻]")
 _AFTERTHOUGHT = re.compile(r"\s?(?P<about>左右|上下|or so)|(?P<more>\+(?![0-9])|多(?=[个次倍轮步毫秒微%]|\s|ms))")
 
 
-def scan(line: str, number: int) -> list[Token]:
+def scan(line: str, number: int, most: int = 1_000_000) -> list[Token]:
     """Every numeral of a bare line.
 
     Args:
         line: Normalised, without Markdown marks.
         number: Its line in the post.
+        most: Where to stop.
     """
     tokens: list[Token] = []
     at = 0
-    while (match := _SCAN.search(line, at)) is not None:
+    while len(tokens) < most and (match := _SCAN.search(line, at)) is not None:
         token = _token(match, line, number)
         tokens.append(token)
         at = max(token.end, match.end())

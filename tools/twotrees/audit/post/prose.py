@@ -37,6 +37,11 @@ from twotrees.audit.post.words import (
 )
 from twotrees.audit.units import NONE, Unit
 
+# How far before a number its name may stand.
+MAX_NAMING = 200
+MAX_PAIRS = 100
+MAX_TOKENS = 5_000
+
 Starts = Sequence[tuple[int, int]]
 _CLAUSE_END = re.compile(r"[。;!?！？]|\.(?=\s)|\n")
 _OPERATOR = re.compile(r"\s*(?P<sign>[-+×*/÷])\s*")
@@ -100,8 +105,13 @@ def read_words(
     def line(token: Token) -> int:
         return starts[max(0, bisect_right(offsets, token.start) - 1)][1]
 
-    raw = [_at_line(token, line(token)) for token in scan(text, starts[0][1])]
-    if not raw:
+    found = scan(text, starts[0][1], MAX_TOKENS + 1)
+    if len(found) > MAX_TOKENS:
+        draft.list_unread(
+            line(found[MAX_TOKENS]), found[MAX_TOKENS].text, f"numbers beyond {MAX_TOKENS} in a paragraph"
+        )
+    raw = [_at_line(token, line(token)) for token in found[:MAX_TOKENS]]
+    if not raw or draft.full:
         return None
     tokens, ids = [], []
     for one in placed(text, raw, header_unit=header_unit):
@@ -175,13 +185,14 @@ def _relate(sentence: Sentence, draft: Draft) -> None:
 def _pairs(sentence: Sentence, draft: Draft) -> list[Spoken]:
     pairs: list[Spoken] = []
     place = 0
-    while place < len(sentence.tokens) - 1:
+    while place < len(sentence.tokens) - 1 and len(pairs) < MAX_PAIRS:
         pair = _pair_at(sentence, place)
         if pair is None:
             place += 1
             continue
-        start = sentence.clause_start(sentence.tokens[pair.first].start)
-        words = " ".join(sorted(label(sentence.text[start : sentence.tokens[pair.first].start])))
+        end = sentence.tokens[pair.first].start
+        start = max(sentence.clause_start(end), end - MAX_NAMING)
+        words = " ".join(sorted(label(sentence.text[start:end])))
         if pair.ordered:
             draft.describe(pair.before, arm="before", metric=words[:80])
             draft.describe(pair.after, arm="after", metric=words[:80])
@@ -221,7 +232,8 @@ def _gains_after(sentence: Sentence, pair: Spoken, stop: int, draft: Draft) -> s
     taken: set[int] = set()
     seen: set[str] = set()
     clause = sentence.clause(sentence.tokens[pair.last].start)
-    if RESPECTIVELY.search(sentence.text[sentence.clause_start(sentence.tokens[pair.first].start) :][:400]):
+    begin = sentence.clause_start(sentence.tokens[pair.first].start)
+    if RESPECTIVELY.search(sentence.text, begin, begin + MAX_NAMING):
         return taken
     for place in range(pair.last + 1, stop):
         token = sentence.tokens[place]
@@ -308,7 +320,7 @@ def _equations(sentence: Sentence, draft: Draft) -> set[int]:
             place += 1
             continue
         signs, last = run
-        readings = _equation_readings(sentence, place, last, signs)
+        readings = _equation_readings(sentence, place, last, signs, draft)
         if readings:
             draft.relate(readings, sentence.ids[last])
             used |= set(range(place, last + 1))
@@ -337,7 +349,7 @@ def _equation_at(sentence: Sentence, place: int) -> tuple[list[str], int] | None
     return None
 
 
-def _equation_readings(sentence: Sentence, first: int, last: int, signs: Sequence[str]) -> list[Reading]:
+def _equation_readings(sentence: Sentence, first: int, last: int, signs: Sequence[str], draft: Draft) -> list[Reading]:
     """The formula that the operators spell; none where units or operators are mixed."""
     ids = tuple(sentence.ids[first:last])
     dimensions = {sentence.tokens[place].dimension for place in range(first, last)} - {"none"}
@@ -352,6 +364,10 @@ def _equation_readings(sentence: Sentence, first: int, last: int, signs: Sequenc
         return [Reading("difference", ids)] if len(ids) == 2 else [Reading("closure", ids)]
     if set(signs) <= {"×", "*"}:
         known = dimensions - {"count", "factor"}
+        for place in range(first, last):
+            token = sentence.tokens[place]
+            if token.dimension == "none" and token.text.isdigit():
+                draft.describe(sentence.ids[place], exact=True)  # "3 × 0.42 ms": a count of things
         return [Reading("product", ids)] if len(known) <= 1 and (not known or result in known | {"none"}) else []
     if len(signs) == 1 and signs[0] in ("/", "÷"):
         return (

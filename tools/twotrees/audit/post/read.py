@@ -17,6 +17,7 @@ from twotrees.audit.post.draft import Draft, Facts
 from twotrees.audit.post.linking import link_runs, link_sentences
 from twotrees.audit.post.numerals import scan
 from twotrees.audit.post.prose import Sentence, read_words
+from twotrees.audit.post.ranks import rank
 from twotrees.audit.post.tables import read_table
 from twotrees.audit.post.words import MEAN, MEDIAN
 from twotrees.audit.result import Passage
@@ -68,6 +69,7 @@ def read_post(data: bytes, name: str) -> PostReading:
     if not draft.full:
         link_runs(draft)
         link_sentences(sentences, draft)
+        rank([block.text for block in document.blocks if isinstance(block, Paragraph)], draft)
     claims = draft.all_claims()
     relations = believed(draft, {claim.id: claim for claim in claims})
     found = ClaimSet(

@@ -82,7 +82,7 @@ def _placed(text: str, tokens: Sequence[Token], place: int, header_unit: Unit) -
     token = tokens[place]
     if not token.quantity:
         return Placed(token, "reference")
-    before = text[max(0, token.start - 80) : token.start]
+    before = text[max(0, token.start - 48) : token.start]
     if token.unit is not NONE:
         return Placed(token, "quantity")
     if (key := _KEY.search(before)) is not None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twotrees.audit.claims import Claim, Reading, Relation
-from twotrees.audit.interval import Interval, Undefined
-from twotrees.audit.measure import measured
+from twotrees.audit.interval import Interval
+from twotrees.audit.measure import Values, measured
 from twotrees.audit.post.cells import Cell, Item
 from twotrees.audit.post.draft import Draft
 from twotrees.audit.post.words import TOTAL_ROW
@@ -69,10 +69,10 @@ def _middle(claim: Claim) -> float:
     return float(claim.printed.first.value) if claim.printed else 0.0
 
 
-def shares(headers: Sequence[tuple[bool, str]], rows: Rows, labels: int, draft: Draft) -> None:
-    """Relates values to the shares printed in the same cell, or in a share column to their right."""
-    for column in range(labels, len(headers)):
-        declared = headers[column][0]
+def shares(declares: Sequence[bool], rows: Rows, labels: int, draft: Draft) -> None:
+    """Relates values to the shares printed in the same cell, or in a column that *declares* shares, to their right."""
+    for column in range(labels, len(declares)):
+        declared = declares[column]
         couples = []
         for _, cells, ids in rows:
             cell = cells[column]
@@ -122,12 +122,14 @@ def _flat(couples: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 def _fits(couples: Sequence[tuple[str, str]], draft: Draft) -> bool:
     reading = Reading("common_whole", _flat(couples))
+    outcome = measured(Relation("", (reading,)), reading, interval_in(draft))
+    return not outcome.undefined and outcome.gap == 0
+
+
+def interval_in(draft: Draft) -> Values:
+    """The intervals of the draft's claims by id."""
 
     def value(name: str) -> Interval:
-        interval = draft.get(name).interval()
-        if interval is None:
-            raise Undefined("words")
-        return interval
+        return draft.get(name).interval() or Interval(None, None)
 
-    outcome = measured(Relation("", (reading,)), reading, value)
-    return not outcome.undefined and outcome.gap == 0
+    return value

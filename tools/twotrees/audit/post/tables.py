@@ -16,8 +16,10 @@ from twotrees.audit.post.cells import Cell, Item, as_factor, header_units, read_
 from twotrees.audit.post.draft import Draft, Entity
 from twotrees.audit.post.numerals import scan
 from twotrees.audit.post.prose import read_words
+from twotrees.audit.post.ranks import remember
+from twotrees.audit.post.rates import rates
 from twotrees.audit.post.table_sums import shares, totals
-from twotrees.audit.post.words import AFTER, BEFORE, RUN_COLUMN, Role, label, role_of, statistic_of
+from twotrees.audit.post.words import AFTER, BEFORE, RUN_COLUMN, Role, label, role_of, statistic_of, without_unit_note
 from twotrees.audit.units import NONE, Unit
 
 GAIN_ROLES = (Role.CHANGE, Role.SAVED, Role.FASTER, Role.INCREASE, Role.SLOWER, Role.RATIO)
@@ -75,7 +77,7 @@ def column_of(header: str) -> Column:
         units=units,
         statistic=statistic_of(header),
         arm=arm,
-        run=bool(RUN_COLUMN.fullmatch(header.strip())),
+        run=bool(RUN_COLUMN.fullmatch(without_unit_note(header))),
         plain=not label(header) and role is Role.NONE and not arm,
     )
 
@@ -108,13 +110,11 @@ def read_table(table: Table, draft: Draft) -> None:
         for line in lines:
             _relate_row(columns, line, labels, draft)
         _gain_columns(columns, lines, labels, draft)
-    totals([(line.label, line.cells, line.ids) for line in lines], labels, draft)
-    shares(
-        [(c.role is Role.SHARE, c.header) for c in columns],
-        [(line.label, line.cells, line.ids) for line in lines],
-        labels,
-        draft,
-    )
+    plain = [(line.label, line.cells, line.ids) for line in lines]
+    totals(plain, labels, draft)
+    shares([column.role is Role.SHARE for column in columns], plain, labels, draft)
+    rates(plain, labels, draft)
+    remember(plain, labels, draft)
 
 
 def _label_columns(columns: Sequence[Column], table: Table) -> int:

@@ -54,7 +54,7 @@ _ENTITIES = {
 }
 _ENTITY = re.compile("|".join(_ENTITIES), re.IGNORECASE)
 _IMAGE = re.compile(r"!\[[^\[\]]{0,300}\]\([^()\s]{0,500}[^()]{0,200}\)|<img\b[^<>]{0,500}>", re.IGNORECASE)
-_LINK = re.compile(r"\]\((?P<url>[^()\s]{1,500})\)")
+_LINK = re.compile(r"\[(?P<text>[^\[\]]{0,300})\]\([^()\s]{1,500}(?:\s\"[^\"]{0,200}\")?\)")
 _TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]{0,300})?/?>|<!--[^<>]{0,500}-->", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _STRUCK = re.compile(r"~~[^~]{1,300}~~|<(?:s|del)>[^<>]{0,300}</(?:s|del)>", re.IGNORECASE)
@@ -90,7 +90,7 @@ def bare(line: str, number: int) -> tuple[str, list[Passage]]:
     if "~~" in line or "<" in line:
         line = _STRUCK.sub(lambda match: skip("struck-out text", match), line)
     if "](" in line:
-        line = _LINK.sub(lambda match: "]" + MARK * (len(match[0]) - 1), line)
+        line = _LINK.sub(lambda match: f"{MARK}{match['text']}".ljust(len(match[0]), MARK), line)
     if "<" in line:
         line = _BREAK.sub(lambda match: ";" + MARK * (len(match[0]) - 1), line)
         line = _TAG.sub(lambda match: MARK * len(match[0]), line)

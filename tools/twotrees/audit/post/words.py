@@ -164,9 +164,18 @@ _EMPTY_WORDS = frozenset(
 )
 
 
+_SAID = re.compile(
+    "|".join(one.pattern for one in (BEFORE, AFTER, *(one for _, one in ROLES), *(one for _, one in STATISTICS))),
+    re.IGNORECASE,
+)
+
+
+def without_unit_note(header: str) -> str:
+    """The header without "(ms)" and the like."""
+    return _UNIT_NOTE.sub(" ", header).strip()
+
+
 def label(text: str) -> frozenset[str]:
     """What a header or row label is about, as a set of words: units, statistics, arms and gains are taken away."""
-    bare = _UNIT_NOTE.sub(" ", text.lower())
-    for pattern in (BEFORE, AFTER, *(one for _, one in ROLES), *(one for _, one in STATISTICS)):
-        bare = pattern.sub(" ", bare)
+    bare = _SAID.sub(" ", _UNIT_NOTE.sub(" ", text.lower()))
     return frozenset(word.rstrip("./") for word in _TOKEN.findall(bare)) - _EMPTY_WORDS
