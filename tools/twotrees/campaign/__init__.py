@@ -21,13 +21,12 @@ from twotrees.bundle.keys import find_key, principal
 from twotrees.bundle.seal import seal
 from twotrees.bundle.sign import sign
 from twotrees.bundle.verify import verify
-from twotrees.campaign import after, before, control, trust
+from twotrees.campaign import after, before, control, environments, trust
 from twotrees.campaign.model import Campaign
 from twotrees.digest import sha256_file
 from twotrees.errors import EXIT_GOOD, RunFailed
-from twotrees.pins.environment import environment_digest, site_folders
 from twotrees.report import html
-from twotrees.runs import journal, matrix
+from twotrees.runs import journal, matrix, surroundings
 from twotrees.runs.command import expected
 from twotrees.runs.plan import PlannedRun, rounds
 from twotrees.runs.work import UNFINISHED, Work, host_lock, results_folder, write_json
@@ -67,14 +66,14 @@ def begin(
     results = results_folder(Path(config.results))
     name = f"{config.study.name}-{config.backend.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     work = Work((results / UNFINISHED / name).resolve())
-    python = before.interpreter(config, base)
+    python = environments.baseline_python(config, base, work.root)
     campaign = Campaign(config, composed, base, work, python, replicates, console)
     with host_lock(name), ExitStack() as cleanup:
         labels = [*extra_labels, *before.checked(campaign)]
         work.make()
         cleanup.callback(discard_unplanned, work)
-        fingerprint = before.fingerprinted(campaign, "before")
-        ground = before.grounded(campaign, cleanup)
+        before.refuse_missing_device(config)
+        fingerprint, ground = before.host_and_ground(campaign, cleanup)
         labels += [f"{arm}: {label}" for arm, tree in ground.trees.items() for label in trees.labels(tree)]
         plan = before.planned(campaign, ground, labels, control.kept(config, fingerprint))
         write_json(work.config, campaign.saved())
@@ -129,7 +128,7 @@ def finish(
     work, console = campaign.work, campaign.console
     runs = [PlannedRun(**run) for run in plan["matrix"]]
     with host.Monitor(work.data / "host" / "monitor.jsonl", hz=campaign.config.host.monitor_hz) as monitor:
-        measured(campaign, runs, before.arms_on(campaign, ground))
+        measured(campaign, runs, before.arms_on(campaign, ground), surroundings.shared_cores(ground.threads))
     fingerprint_after = before.fingerprinted(campaign, "after")
     records = matrix.recorded(work)
     for finding in host.findings(fingerprint, fingerprint_after, monitor.summary()):
@@ -174,10 +173,11 @@ def discard_unplanned(work: Work) -> None:
         work.remove()
 
 
-def measured(campaign: Campaign, runs: Sequence[PlannedRun], arms: Mapping[str, matrix.Arm]) -> None:
+def measured(
+    campaign: Campaign, runs: Sequence[PlannedRun], arms: Mapping[str, matrix.Arm], cores: frozenset[int] | None
+) -> None:
     """Drives the matrix under a progress display."""
     config = campaign.config
-    folders = site_folders(campaign.python)
     whole = matrix.Matrix(
         work=campaign.work,
         runs=runs,
@@ -186,9 +186,10 @@ def measured(campaign: Campaign, runs: Sequence[PlannedRun], arms: Mapping[str, 
         expected=functools.partial(expected, config),
         timeout_s=float(config.protocol.timeout_s),
         stop_on_failure=config.protocol.on_failure == "stop",
-        environment_digest=lambda: environment_digest(folders).digest,
+        environment_digest=environments.digest_of(campaign),
         frozen_cache=config.backend.host_cache == "frozen",
         rounds={one.number: one for one in rounds(config.study.arms, config.protocol, config.seeds.order)},
+        cores=cores,
     )
     with report.Progress(campaign.console, runs, guess_s=config.scale.guess_s) as progress:
         matrix.drive(whole, progress)

@@ -51,9 +51,13 @@ def close_journal(campaign: Campaign, attempts: int) -> None:
 
 
 def keep_installed(campaign: Campaign) -> None:
-    """Lists what is installed in the measured environment."""
-    environment = environment_digest(site_folders(campaign.python))
-    write_json(campaign.work.data / "pins" / "installed.json", environment.data())
+    """Lists what is installed in the measured environment; where each arm has one, the baseline's and each other's."""
+    folder = campaign.work.data / "pins"
+    write_json(folder / "installed.json", environment_digest(site_folders(campaign.python)).data())
+    if campaign.config.measured_in == "per-arm":
+        for arm in campaign.config.study.arms[1:]:
+            environment = environment_digest(site_folders(campaign.python_of(arm)))
+            write_json(folder / f"installed-{arm}.json", environment.data())
 
 
 def aggregate(campaign: Campaign) -> None:

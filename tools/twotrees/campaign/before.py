@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from twotrees import host, pins, process, trees
+from twotrees.campaign import environments
 from twotrees.campaign.model import Campaign
 from twotrees.digest import sha256_file
 from twotrees.errors import PinsDiffer, RunFailed, UsageError
@@ -22,28 +23,10 @@ from twotrees.runs.command import Command
 from twotrees.runs.plan import matrix as planned_matrix
 from twotrees.runs.plan import plan_data
 from twotrees.runs.work import write_json
-from twotrees.study import CampaignConfig, toolkit_root
+from twotrees.study import CampaignConfig, TreeSource, toolkit_root
+from twotrees.trees import sources, wheel
 
 FINDINGS_TOLD = 20
-
-
-def interpreter(config: CampaignConfig, base: Path) -> Path:
-    """The measured environment's interpreter; never resolved through links, or it would leave its environment.
-
-    Raises:
-        UsageError: the study names one that is not there.
-    """
-    if config.study.environment == "toolkit":
-        return Path(sys.executable)
-    path = base / config.study.environment
-    if not path.is_file():
-        raise UsageError(
-            "no such interpreter",
-            file=path,
-            key="study.environment",
-            mend="build the environment first, then give the path of its python",
-        )
-    return path
 
 
 def checked(campaign: Campaign) -> list[str]:
@@ -58,8 +41,8 @@ def checked(campaign: Campaign) -> list[str]:
         if pinned is not None and sha256_file(profiler) != pinned:
             mend = "take the published file, or pin this one: study.scripts.profiler_sha256"
             raise PinsDiffer(f"its SHA-256 is not the pinned {pinned}", file=profiler, mend=mend)
-        if config.study.environment != "toolkit":
-            return ["the study's own environment, which this toolkit does not pin"]
+        if config.measured_in != "toolkit":
+            return environments.labels(config)
         report = pins_report(config, campaign.base)
     if not report.ok:
         for finding in report.findings[:FINDINGS_TOLD]:
@@ -121,6 +104,23 @@ class Ground:
     prepared: Sequence[Mapping[str, Any]]
 
 
+def refuse_missing_device(config: CampaignConfig) -> None:
+    """Refuses a subject whose device is plainly not here, before a tree is made or a package is fetched.
+
+    Raises:
+        PinsDiffer: it is missing.
+    """
+    devices.refuse_hopeless(config.backend, config.study.demands.get(config.backend.name))
+
+
+def host_and_ground(campaign: Campaign, cleanup: ExitStack) -> tuple[dict[str, Any], Ground]:
+    """The host's facts and what the runs stand on; an environment that has yet to be made is no fact of the host."""
+    if campaign.python.is_file():
+        return fingerprinted(campaign, "before"), grounded(campaign, cleanup)
+    ground = grounded(campaign, cleanup)
+    return fingerprinted(campaign, "before"), ground
+
+
 def grounded(campaign: Campaign, cleanup: ExitStack) -> Ground:
     """Makes, looks through and prepares every arm's tree, and settles what its runs may see.
 
@@ -135,9 +135,11 @@ def grounded(campaign: Campaign, cleanup: ExitStack) -> Ground:
     for arm, tree in made.items():
         private = private_of(campaign, arm)
         private.make()
-        variables[arm] = surroundings.variables(tree.path, private, campaign.python, threads, config.study.pass_env)
-    device = devices.settled(config.backend, campaign.python, variables[config.study.arms[0]])
-    told = prepare(campaign, made, variables)
+        python = campaign.python_of(arm)
+        variables[arm] = surroundings.variables(tree.path, private, python, threads, config.study.pass_env)
+    told = [*environments.made(campaign, made), *prepare(campaign, made, variables)]
+    demanded = config.study.demands.get(config.backend.name)
+    device = devices.settled(config.backend, campaign.python, variables[config.study.arms[0]], demanded)
     if told:
         made = {arm: trees.prepared(tree) for arm, tree in made.items()}
     return Ground(made, variables, device, threads, told)
@@ -171,18 +173,40 @@ def prepare(
         RunFailed: one of them failed.
     """
     told = []
+    wheels = {name: fetched(source, campaign.base) for name, source in campaign.config.study.wheels.items()}
+    shown = {name: f"${{WHEELS}}/{path.name}" for name, path in wheels.items()}
     for words in campaign.config.study.prepare:
         for arm, tree in made.items():
-            argv = [word.format(python=campaign.python, tree=tree.path, arm=arm) for word in words]
+            names = {"python": campaign.python_of(arm), "tree": tree.path, "arm": arm}
+            argv = [word.format(**names, twotrees=sys.executable, **wheels) for word in words]
             start, limit = journal.utc_now(), float(campaign.config.protocol.timeout_s)
             with campaign.step(f"prepare {arm}"):
                 done = process.run(argv, cwd=tree.path, env=variables[arm], timeout_s=limit)
             if not done.ok:
                 key = f"study.prepare ({arm})"
                 raise RunFailed(done.complaint, file=argv[0], key=key, mend="mend it and start again")
-            symbolic = campaign.roots.symbolic(argv)
+            recorded = [word.format(**names, twotrees="${TWOTREES}", **shown) for word in words]
+            symbolic = roots_of(campaign, arm, tree).symbolic(recorded)
             told.append({"arm": arm, "argv": symbolic, "start": start, "end": journal.utc_now(), "exit": done.exit})
     return told
+
+
+def fetched(source: TreeSource, base: Path) -> Path:
+    """The file of a wheel that a preparing command takes something out of, in the cache, its hash checked.
+
+    Raises:
+        UsageError: it is no wheel, or cannot be had.
+        PinsDiffer: it does not have the pinned hash.
+    """
+    typed = sources.typed(source, base)
+    if not isinstance(typed, sources.WheelSource):
+        raise UsageError("only a wheel can be given to `prepare`", key="study.wheels", mend="use kind: wheel")
+    return wheel.obtain(typed).path
+
+
+def roots_of(campaign: Campaign, arm: str, tree: trees.Tree) -> surroundings.Roots:
+    """The symbols that stand in an arm's records for folders of this machine."""
+    return surroundings.roots(campaign.work.root, campaign.toolkit, campaign.python_of(arm), tree.path)
 
 
 def arms_on(campaign: Campaign, ground: Ground) -> dict[str, matrix.Arm]:
@@ -190,15 +214,18 @@ def arms_on(campaign: Campaign, ground: Ground) -> dict[str, matrix.Arm]:
     profiler, _ = pinned_copies(campaign)
     arms = {}
     for arm, tree in ground.trees.items():
-        command = Command(campaign.config, campaign.python, profiler, tree.path, ground.device, ground.threads)
+        python = campaign.python_of(arm)
+        command = Command(campaign.config, python, profiler, tree.path, ground.device, ground.threads)
         arms[arm] = matrix.Arm(
             name=arm,
             env=ground.variables[arm],
             scrubbed=surroundings.scrubbed(ground.variables[arm]),
             private=private_of(campaign, arm),
-            roots=surroundings.roots(campaign.work.root, campaign.toolkit, campaign.python, tree.path),
+            roots=roots_of(campaign, arm, tree),
             argv=command.argv,
             imported_wrong=functools.partial(imported_wrong, tree),
+            cwd=tree.path if campaign.config.study.cwd == "tree" else None,
+            decisions=campaign.config.study.decisions,
         )
     return arms
 
@@ -208,7 +235,8 @@ def planned(
 ) -> dict[str, Any]:
     """The plan as data; what pins it is put beside it."""
     config = campaign.config
-    runs = planned_matrix(config.study.arms, config.protocol, config.seeds.order, with_parity=bool(config.study.parity))
+    with_parity = config.study.compares_outputs
+    runs = planned_matrix(config.study.arms, config.protocol, config.seeds.order, with_parity=with_parity)
     return plan_data(
         config,
         runs,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from twotrees import host
-from twotrees.campaign.before import interpreter
+from twotrees.campaign.environments import python_of
 from twotrees.runs.command import Command
 from twotrees.runs.plan import matrix
 from twotrees.runs.surroundings import resolved_threads
@@ -23,13 +23,13 @@ def commands(config: CampaignConfig, base: Path) -> list[dict[str, Any]]:
     Raises:
         UsageError: the study's interpreter is not there.
     """
-    python = interpreter(config, base)
     threads = resolved_threads(config.backend.threads, host.usable_cores())
-    runs = matrix(config.study.arms, config.protocol, config.seeds.order, with_parity=bool(config.study.parity))
+    runs = matrix(config.study.arms, config.protocol, config.seeds.order, with_parity=config.study.compares_outputs)
     rows = []
     for planned in runs:
         tree = WORK / "trees" / planned.arm
         profiler = WORK / "scripts" / Path(config.study.scripts.profiler).name
+        python = python_of(config, base, WORK, planned.arm)
         command = Command(config, python, profiler, tree, config.backend.device, threads)
         out = WORK / "results" / f"{planned.run:04d}.json"
         rows.append(

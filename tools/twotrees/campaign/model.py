@@ -41,6 +41,12 @@ class Campaign:
     replicates: str | None
     console: Console
 
+    def python_of(self, arm: str) -> Path:
+        """The interpreter that runs of *arm* are started with: the one of all arms, unless each has its own."""
+        if self.config.measured_in != "per-arm":
+            return self.python
+        return self.python.parents[2] / arm / "bin" / "python"
+
     @property
     def toolkit(self) -> Path:
         """The folder with the pinned scripts."""

@@ -4,6 +4,7 @@ from twotrees.study.compose import compose, toolkit_root, typed
 from twotrees.study.model import (
     BUILT,
     Backend,
+    Build,
     CampaignConfig,
     HostPolicy,
     Lockstep,
@@ -21,6 +22,7 @@ from twotrees.study.model import (
 __all__ = [
     "BUILT",
     "Backend",
+    "Build",
     "CampaignConfig",
     "HostPolicy",
     "Lockstep",
