@@ -68,8 +68,8 @@ def test_an_edited_overlay_no_longer_gives_the_pinned_commit(checkout: Path) -> 
 
 
 def test_a_campaign_refuses_drift_and_on_request_runs_labelled(checkout: Path) -> None:
-    readme = checkout / "conf" / "host" / "default.yaml"
-    readme.write_text(readme.read_text() + "# edited\n")
+    entry = checkout / "subject" / "before" / "src" / "g1_tracking" / "entry.py"
+    entry.write_text(entry.read_text() + "\n# edited\n")
     few = ("scale=smoke", "protocol.phase_runs=2", "protocol.terms_runs=1", "scale.num_envs=4")
     refused = twotrees(checkout, "ab", *few)
     assert refused.returncode == 3
@@ -77,4 +77,6 @@ def test_a_campaign_refuses_drift_and_on_request_runs_labelled(checkout: Path) -
     ran = twotrees(checkout, "ab", *few, "--allow-drift")
     assert ran.returncode in (0, 1), ran.stdout + ran.stderr
     bundle = next(path for path in (checkout / "results").iterdir() if path.name[0] != ".")
-    assert "pins: checksums differs" in (bundle / "data" / "plan.json").read_text()
+    plan = (bundle / "data" / "plan.json").read_text()
+    assert "pins: checksums differs" in plan
+    assert "pins: commits differs" in plan

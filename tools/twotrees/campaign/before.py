@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import shutil
 import sys
@@ -150,8 +151,11 @@ def checked_out(campaign: Campaign, cleanup: ExitStack) -> dict[str, trees.Tree]
     made: dict[str, trees.Tree] = {}
     with campaign.step("trees"):
         for arm in campaign.config.study.arms:
+            source = campaign.config.study.trees[arm]
+            if campaign.config.allow_drift and source.kind == "overlay":
+                source = dataclasses.replace(source, commit=None)  # the check has made the difference a label
             tree = trees.make(
-                campaign.config.study.trees[arm],
+                source,
                 arm,
                 campaign.work.root,
                 base=campaign.base,
