@@ -46,11 +46,12 @@ class RobotState:
             qpos: generalised positions, (num_envs, 36).
             qvel: generalised velocities, (num_envs, 35).
         """
-        kernels.load_bodies(sensors, self._body_ids, robot.NUM_BODIES, *self.bodies)
         for at, flat in self._sensor_blocks:
             np.copyto(flat, sensors[:, at : at + flat.shape[1]], casting="same_kind")
         np.copyto(self.joint_pos, qpos[:, 7:], casting="same_kind")
         np.copyto(self.joint_vel, qvel[:, 6:], casting="same_kind")
+        # Last, for it is what the next stage reads first.
+        kernels.load_bodies(sensors, self._body_ids, robot.NUM_BODIES, *self.bodies)
 
     def load_rows(self, env_ids: np.ndarray, sensors: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Copy the state of some robots; the arguments hold one row per entry of `env_ids`."""

@@ -121,6 +121,7 @@ class MotionCommand:
         self.time_steps += ~terminations.done
         frames = self.time_steps
         clip = self.clip
+        # `clip` because the sampler keeps frames within the clip; unchecked, np.take needs no second buffer.
         np.take(self._reference, frames, axis=0, out=self.command, mode="clip")
         np.take(clip.body_pos, frames, axis=0, out=self.body_pos_w, mode="clip")
         np.take(clip.body_quat, frames, axis=0, out=self.body_quat_w, mode="clip")

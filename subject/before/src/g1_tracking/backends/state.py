@@ -63,20 +63,20 @@ class RobotState:
         self.joint_pos[env_ids] = qpos[:, 7:]
         self.joint_vel[env_ids] = qvel[:, 6:]
 
-    # The full-batch getters. `clip` spares np.take the buffering of `out` that `raise` needs; the ids are our own.
+    # The full-batch getters. The ids are the caller's, so they are checked: np.take's default.
 
     def take_body_pos(self, body_ids: np.ndarray, out: np.ndarray) -> None:
         """Positions of some bodies of all robots into `out` (num_envs, len(body_ids), 3)."""
-        np.take(self.body_pos, body_ids, axis=1, out=out, mode="clip")
+        np.take(self.body_pos, body_ids, axis=1, out=out)
 
     def take_body_quat(self, body_ids: np.ndarray, out: np.ndarray) -> None:
         """Orientations of some bodies of all robots into `out` (num_envs, len(body_ids), 4)."""
-        np.take(self.body_quat, body_ids, axis=1, out=out, mode="clip")
+        np.take(self.body_quat, body_ids, axis=1, out=out)
 
     def take_body_lin_vel(self, body_ids: np.ndarray, out: np.ndarray) -> None:
         """Linear velocities of some bodies of all robots into `out` (num_envs, len(body_ids), 3)."""
-        np.take(self.body_lin_vel, body_ids, axis=1, out=out, mode="clip")
+        np.take(self.body_lin_vel, body_ids, axis=1, out=out)
 
     def take_body_ang_vel(self, body_ids: np.ndarray, out: np.ndarray) -> None:
         """Angular velocities of some bodies of all robots into `out` (num_envs, len(body_ids), 3)."""
-        np.take(self.body_ang_vel, body_ids, axis=1, out=out, mode="clip")
+        np.take(self.body_ang_vel, body_ids, axis=1, out=out)

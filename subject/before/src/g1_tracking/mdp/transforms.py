@@ -8,7 +8,7 @@ import numpy as np
 _SQRT2 = np.float32(np.sqrt(2.0))
 _ONE = np.float32(1.0)
 # Environments at a time: the scratch of a block stays in the core's own cache over the sixty passes of a computation.
-_BLOCK = 8192
+_BLOCK = 1024
 Components = tuple[np.ndarray, ...] | np.ndarray
 
 

@@ -15,7 +15,7 @@ from g1_tracking.managers.term import TermCfg, load_terms
 _BLOCK = 128
 
 
-@kernels.kernel(parallel_from=1024, fastmath={"reassoc"})
+@kernels.kernel(parallel_from=4096, fastmath={"reassoc"})
 def _assemble(env_ids, terms, noise_at, noise_width, uniform, out):  # type: ignore[no-untyped-def]
     """Put the rows `env_ids` of the terms side by side; returns how many blocks hold a value that is not finite.
 
@@ -30,13 +30,14 @@ def _assemble(env_ids, terms, noise_at, noise_width, uniform, out):  # type: ign
             term, start, factor = terms[t], noise_at[t], noise_width[t]
             width = term.shape[1]
             for i in range(first, last):
-                n = env_ids[i]
+                source, target = term[env_ids[i]], out[i, at : at + width]
                 if start < 0:
                     for j in range(width):
-                        out[i, at + j] = term[n, j]
+                        target[j] = source[j]
                 else:
+                    numbers = uniform[start + i * width : start + (i + 1) * width]
                     for j in range(width):
-                        out[i, at + j] = (uniform[start + i * width + j] - half) * factor + term[n, j]
+                        target[j] = (numbers[j] - half) * factor + source[j]
             at += width
         # Zero times a number is zero; times NaN or an infinity it is NaN, and so is the sum.
         check = zero

@@ -34,6 +34,8 @@ class RelativePoses:
         self.body_pos_relative_w, self.body_quat_relative_w = block(bodies, 3), block(bodies, 4)
         self.motion_anchor_pos_b, self.motion_anchor_ori_b = block(3), block(6)
         self.robot_body_pos_b, self.robot_body_ori_b = block(3 * bodies), block(6 * bodies)
+        self._pos_by_component = self.robot_body_pos_b.reshape(num_envs, 3, bodies)
+        self._axes_by_component = self.robot_body_ori_b.reshape(num_envs, 3, 2, bodies)
 
     def update(
         self,
@@ -63,8 +65,8 @@ class RelativePoses:
             self.body_quat_relative_w,
             self.motion_anchor_pos_b,
             self.motion_anchor_ori_b,
-            self.robot_body_pos_b,
-            self.robot_body_ori_b,
+            self._pos_by_component,
+            self._axes_by_component,
         )
 
 
@@ -82,7 +84,23 @@ def _two_axes(w, x, y, z):  # type: ignore[no-untyped-def]
     )
 
 
-@kernels.kernel(parallel_from=1024)
+@numba.njit(inline="always")
+def _heading(along, up):  # type: ignore[no-untyped-def]
+    """Cosine and sine of the angle of a plane vector and of half of it, without trigonometry; 0 for no vector."""
+    zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+    length = math.sqrt(along * along + up * up)
+    if length == zero:
+        return one, zero, one, zero
+    cos, sin = along / length, up / length
+    # Of the two half-angle roots take the one that does not cancel.
+    if cos >= zero:
+        cos_half = math.sqrt(half * (one + cos))
+        return cos, sin, cos_half, half * sin / cos_half
+    sin_half = math.copysign(math.sqrt(half * (one - cos)), sin)
+    return cos, sin, half * sin / sin_half, sin_half
+
+
+@kernels.kernel(parallel_from=4096, fastmath={"contract"})
 def _relate(  # type: ignore[no-untyped-def]
     env_ids,
     anchor,
@@ -97,8 +115,8 @@ def _relate(  # type: ignore[no-untyped-def]
     pos_b,
     ori_b,
 ):
-    """Fill the rows `env_ids` of the six results."""
-    one, two, half = np.float32(1.0), np.float32(2.0), np.float32(0.5)
+    """Fill the rows `env_ids` of the six results; pos_b is (num_envs, 3, bodies), ori_b (num_envs, 3, 2, bodies)."""
+    one, two = np.float32(1.0), np.float32(2.0)
     bodies = motion_pos.shape[1]
     for row in numba.prange(env_ids.shape[0]):
         n = env_ids[row]
@@ -124,9 +142,8 @@ def _relate(  # type: ignore[no-untyped-def]
         dx = rx * mw - rw * mx - ry * mz + rz * my
         dy = ry * mw - rw * my - rz * mx + rx * mz
         dz = rz * mw - rw * mz - rx * my + ry * mx
-        yaw = math.atan2(two * (dw * dz + dx * dy), one - two * (dy * dy + dz * dz))
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        cos_half, sin_half = math.cos(half * yaw), math.sin(half * yaw)
+        up, along = two * (dw * dz + dx * dy), one - two * (dy * dy + dz * dz)
+        cos, sin, cos_half, sin_half = _heading(along, up)
         qx, qy, qz = motion_pos[n, anchor, 0], motion_pos[n, anchor, 1], motion_pos[n, anchor, 2]
         shift_x = px - (cos * qx - sin * qy)
         shift_y = py - (sin * qx + cos * qy)
@@ -155,15 +172,15 @@ def _relate(  # type: ignore[no-untyped-def]
             quat_relative[n, k, 3] = cos_half * z + sin_half * w
         for k in range(bodies):
             x, y, z = robot_pos[n, k, 0] - px, robot_pos[n, k, 1] - py, robot_pos[n, k, 2] - pz
-            pos_b[n, k] = a0 * x + a1 * y + a2 * z
-            pos_b[n, bodies + k] = b0 * x + b1 * y + b2 * z
-            pos_b[n, 2 * bodies + k] = c0 * x + c1 * y + c2 * z
+            pos_b[n, 0, k] = a0 * x + a1 * y + a2 * z
+            pos_b[n, 1, k] = b0 * x + b1 * y + b2 * z
+            pos_b[n, 2, k] = c0 * x + c1 * y + c2 * z
             u0, u1, u2, v0, v1, v2 = _two_axes(
                 robot_quat[n, k, 0], robot_quat[n, k, 1], robot_quat[n, k, 2], robot_quat[n, k, 3]
             )
-            ori_b[n, k] = a0 * u0 + a1 * u1 + a2 * u2
-            ori_b[n, 2 * bodies + k] = b0 * u0 + b1 * u1 + b2 * u2
-            ori_b[n, 4 * bodies + k] = c0 * u0 + c1 * u1 + c2 * u2
-            ori_b[n, bodies + k] = a0 * v0 + a1 * v1 + a2 * v2
-            ori_b[n, 3 * bodies + k] = b0 * v0 + b1 * v1 + b2 * v2
-            ori_b[n, 5 * bodies + k] = c0 * v0 + c1 * v1 + c2 * v2
+            ori_b[n, 0, 0, k] = a0 * u0 + a1 * u1 + a2 * u2
+            ori_b[n, 1, 0, k] = b0 * u0 + b1 * u1 + b2 * u2
+            ori_b[n, 2, 0, k] = c0 * u0 + c1 * u1 + c2 * u2
+            ori_b[n, 0, 1, k] = a0 * v0 + a1 * v1 + a2 * v2
+            ori_b[n, 1, 1, k] = b0 * v0 + b1 * v1 + b2 * v2
+            ori_b[n, 2, 1, k] = c0 * v0 + c1 * v1 + c2 * v2
