@@ -1,18 +1,18 @@
 """The reference subject's arms side by side in one run: processes alternate, ratios are of medians, nothing is pooled.
 
 In: subject/. Out: a table of milliseconds per step and of ratios between neighbouring arms, each with its range over
-the rounds. A fourth column, `tuned`, is `before` with the faster NumPy forms that it leaves out: the distance rewards as
-one `einsum` over the flattened row, and unchecked getters. Nobody has to take the kernels' gain on trust.
+the rounds. A fourth column, `tuned`, is `before` with the faster NumPy forms that it leaves out: the distance rewards
+as one `einsum` over the flattened row, and unchecked getters. Nobody has to take the kernels' gain on trust.
 
     python benchmarks/subject_speed.py --num-envs 2048 --rounds 5
     python benchmarks/subject_speed.py --backend mjwarp --num-envs 64 --rounds 3
     python benchmarks/subject_speed.py --unilab-python VENV/bin/python --unilab-tree TREE --profiler PUBLISHED.py
 
 The last form adds the real UniLab, measured by the published profiler in its own environment. It tracks the same 14
-bodies with the same nine weighted reward terms; its robot carries meshes and self-collision, its reference is a recorded
-clip that it gathers with origins added, its action, entity, event, metrics and recorder layers are general where ours
-are fixed, and its observations have delay and history options that cost a little when unused. Only `update_state` is
-compared.
+bodies with the same nine weighted reward terms; its robot carries meshes and self-collision, its reference is a
+recorded clip that it gathers with origins added, its action, entity, event, metrics and recorder layers are general
+where ours are fixed, and its observations have delay and history options that cost a little when unused. Only
+`update_state` is compared.
 """
 
 import argparse
@@ -93,6 +93,7 @@ def child(arm: str, tree: Path, backend: str, num_envs: int, warmup: int, steps:
 def tune_numpy() -> None:
     """Give `before` the fastest NumPy forms known to us, in its distance rewards and its getters."""
     import numpy as np
+
     from g1_tracking.backends.state import RobotState
     from g1_tracking.mdp import rewards
 
