@@ -184,7 +184,10 @@ def plan(args: argparse.Namespace, console: Console) -> int:
 
     conf = own_conf(args)
     config, _ = compose(args.overrides, own_conf=conf)
-    commands = dry_run.commands(config, base_of(conf))
+    named = any(override.partition("=")[0] == "backend" for override in args.overrides)
+    backends = () if named else config.study.backends
+    configs = [compose([*args.overrides, f"backend={name}"], own_conf=conf)[0] for name in backends] or [config]
+    commands = [command for one in configs for command in dry_run.commands(one, base_of(conf))]
     if args.json:
         print(strict_json.dumps(commands), end="")
     else:
