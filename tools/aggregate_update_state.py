@@ -315,7 +315,8 @@ def fault_of(result: Json | None, scale: Json, mode: str) -> str:
 
 def fault_of_series(name: str, series: Json) -> str:
     """The first sample that no clock can give. Zero is possible only for a count, and for work that was not there."""
-    may_be_zero = name.startswith(("reset_done_", "backend_")) or "_count" in name
+    # UniLab's dr_reset_ and set_state_ are parts of a reset, and most steps have none.
+    may_be_zero = name.startswith(("reset_done_", "backend_", "dr_reset_", "set_state_")) or "_count" in name
     for place, value in enumerate(series["values"], start=1):
         where = f"{name}: sample {place} is {value!r}"
         if isinstance(value, bool) or not isinstance(value, int | float):

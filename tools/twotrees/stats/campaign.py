@@ -237,7 +237,8 @@ def fault_of(run: MeasuredRun, scale: Mapping[str, Any]) -> str:
         return "no lockstep blocks"
     raw = {name: np.concatenate(series) for name, series in run.blocks.items()} or run.steps
     for name, values in [*raw.items(), *run.calls.items()]:
-        may_be_zero = name.startswith(("reset_done_", "backend_")) or "_count" in name
+        # UniLab's dr_reset_ and set_state_ are parts of a reset, and most steps have none.
+        may_be_zero = name.startswith(("reset_done_", "backend_", "dr_reset_", "set_state_")) or "_count" in name
         wrong = ~np.isfinite(values) | (values < 0.0) | ((values == 0.0) & (not may_be_zero))
         if wrong.any():
             return f"{name}: sample {int(np.argmax(wrong)) + 1} is {values[np.argmax(wrong)]!r}"
