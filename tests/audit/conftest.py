@@ -1,4 +1,4 @@
-"""What the audit's tests share: the corpus of small posts, the reference post where it is at hand, a shipped claims file."""
+"""What the audit's tests share: the corpus of posts, the reference post where it is at hand, a shipped claims file."""
 
 from __future__ import annotations
 

@@ -14,9 +14,7 @@ POSTS = corpus()
 
 
 @pytest.mark.parametrize("post", POSTS, ids=[post.name for post in POSTS])
-def test_a_post_is_flagged_exactly_at_its_planted_fault(
-    post: Planted, audited: Callable[[str], AuditResult]
-) -> None:
+def test_a_post_is_flagged_exactly_at_its_planted_fault(post: Planted, audited: Callable[[str], AuditResult]) -> None:
     result = audited(post.text)
     flagged = {finding.line for finding in result.findings if finding.grade is Grade.CONTRADICTION}
     assert flagged == post.lines, [finding.message for finding in result.findings]

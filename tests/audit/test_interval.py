@@ -18,8 +18,7 @@ EXACT = st.decimals(min_value=-9999, max_value=9999, allow_nan=False, allow_infi
 
 
 def as_printed(value: Decimal, places: int, rounding: str) -> str:
-    text = str(value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=Context(prec=40)))
-    return text
+    return str(value.quantize(Decimal(1).scaleb(-places), rounding=rounding, context=Context(prec=40)))
 
 
 @given(value=EXACT, places=st.integers(0, 6), rounding=st.sampled_from(ROUNDINGS))

@@ -212,8 +212,6 @@ def verify(words: Words, signature: str, principal: str) -> list[str]:
 def replicate(campaign: Campaign, words: Words) -> list[str]:
     """The commands that measure the same thing elsewhere."""
     return [
-        words.replicate_intro,
-        fenced("bash", "nox -s replicate -- BUNDLE"),
         words.replicate_new,
         fenced("bash", sentences.anew(campaign)),
     ]

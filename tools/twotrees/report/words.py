@@ -102,7 +102,6 @@ class Words:
     scale: str
     verify_intro: str
     verify_with_tool: str
-    replicate_intro: str
     replicate_new: str
     html_language: str
     contents: str
@@ -261,8 +260,7 @@ ENGLISH = Words(
     scale="{num_envs} environments, {warmup} warm-up and {measure} measured steps",
     verify_intro="In the bundle's folder, with an allowed_signers file of your own:",
     verify_with_tool="The toolkit checks the same and the meaning of every number:",
-    replicate_intro="The same pins on your own host, compared with this bundle:",
-    replicate_new="The same campaign anew:",
+    replicate_new="The same campaign on a host of your own, from a checkout with the same CHECKSUMS:",
     html_language="en",
     contents="Contents",
     column_interval="interval",
@@ -418,8 +416,7 @@ CHINESE = Words(
     scale="{num_envs} envs，warmup {warmup} steps，measure {measure} steps",
     verify_intro="在 bundle 目录中，使用自己的 allowed_signers 文件：",
     verify_with_tool="工具会做同样的检查，并核对每个数字的含义：",
-    replicate_intro="在自己的机器上用相同的 pins 复测，并与本 bundle 比较：",
-    replicate_new="重新执行同一测量：",
+    replicate_new="在自己的机器上，用 CHECKSUMS 相同的检出重新执行同一测量：",
     html_language="zh-CN",
     contents="目录",
     column_interval="区间",

@@ -145,7 +145,7 @@ class Roots:
         for symbol, folder in sorted(self.folders.items(), key=lambda item: -len(str(item[1]))):
             text = str(folder)
             if len(text) > 1:
-                # Whole path parts only: with the home /root, /data/root/x and /root2 are other folders.
+                # Whole path parts only: with the home /home/a, /data/home/a/x and /home/a2 are others.
                 value = re.sub(rf"(?<![\w.-]){re.escape(text)}(?![\w-]|\.\w)", f"${{{symbol}}}", value)
         return value
 
