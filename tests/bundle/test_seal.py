@@ -49,6 +49,16 @@ def test_sealing_the_same_data_twice_gives_the_same_bytes_whatever_its_dates_and
     assert bytes_of(first) == bytes_of(second)
 
 
+def test_everybody_may_read_a_bundle_whatever_the_umask(data: Path, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        bundle = sealed(data, tmp_path)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in bundle.rglob("*") if path.is_file()} == {0o644}
+    assert bundle.stat().st_mode & 0o777 == 0o755
+
+
 def test_the_moment_of_sealing_is_read_in_utc(data: Path, tmp_path: Path) -> None:
     elsewhere = CREATED.astimezone(timezone(timedelta(hours=9)))
     assert sealed(data, tmp_path / "a").name == sealed(data, tmp_path / "b", elsewhere).name
@@ -189,6 +199,19 @@ def test_the_tar_takes_nothing_in_that_is_no_part_of_a_bundle(data: Path, tmp_pa
     (bundle / "data" / "link").symlink_to("plan.json")
     with pytest.raises(UsageError, match="a link"):
         write_tar(bundle, io.BytesIO())
+
+
+def test_a_file_that_grows_while_it_goes_into_the_tar_is_noticed(data: Path, tmp_path: Path) -> None:
+    bundle = sealed(data, tmp_path)
+
+    class Growing(io.BytesIO):
+        def write(self, piece: bytes) -> int:  # type: ignore[override]
+            with (bundle / "data" / "report.md").open("a") as stream:
+                stream.write("more\n")
+            return super().write(piece)
+
+    with pytest.raises(UsageError, match="changed while it was read"):
+        write_tar(bundle, Growing())
 
 
 def test_a_name_of_more_than_a_hundred_letters_goes_into_the_tar_in_two_fields(data: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from synthetic.corpus import KEY, PRINCIPAL, SECOND_KEY, Bench
-from synthetic.forge import hardware_key
+from synthetic.forge import armored, hardware_key
 
 from twotrees.bundle.keys import Key, find_key, own_key, principal
 from twotrees.bundle.sign import sign, sign_bytes
@@ -178,14 +178,20 @@ def test_without_ssh_keygen_nobody_signs(home: Path, bench: Bench, monkeypatch: 
         own_key()
 
 
-@pytest.mark.parametrize(("answer", "reason"), [("hello", "cannot be used"), (None, "signed as")])
-def test_what_ssh_keygen_gives_back_is_checked(
-    answer: str | None, reason: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from synthetic.forge import armored
+ANSWERS = {
+    "no signature": (b"hello", "cannot be used"),
+    "a signature of something else": (armored(KEY, b"y"), "cannot be used: the signature does not fit"),
+    "a signature of somebody else": (armored(SECOND_KEY, b"x"), "signed as"),
+}
 
+
+@pytest.mark.parametrize("what", ANSWERS)
+def test_what_ssh_keygen_gives_back_is_checked(
+    what: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, reason = ANSWERS[what]
     key = find_key(KEY.write_private(home / "mine"))
-    (home / "answer").write_bytes(answer.encode() if answer else armored(SECOND_KEY, b"x"))
+    (home / "answer").write_bytes(answer)
     fake = tmp_path / "bin" / "ssh-keygen"
     fake.parent.mkdir()
     fake.write_text(f"#!/bin/sh\n/bin/cat {home / 'answer'}\n")
@@ -217,6 +223,23 @@ def test_a_bundle_that_cannot_be_written_to_is_told(home: Path, bench: Bench) ->
     bench.signature.mkdir(parents=True)
     (bench.signature / "x").write_text("")
     with pytest.raises((UsageError, BundleBroken)):
+        sign(bench.bundle, key)
+
+
+def test_a_disk_without_room_for_the_signature_is_told(
+    home: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = find_key(KEY.write_private(home / "mine"))
+    bench.unsign()
+    write = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        if path.parent.name == "signatures":
+            raise OSError(28, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(UsageError, match="the signature cannot be written: No space left"):
         sign(bench.bundle, key)
 
 

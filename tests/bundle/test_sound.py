@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import shutil
@@ -18,11 +19,13 @@ from synthetic.campaign import Incident
 from synthetic.corpus import KEY, PRINCIPAL, SECOND_KEY, Bench
 from synthetic.forge import make_bundle, sign_bundle
 
+from twotrees.bundle import read, tar
 from twotrees.bundle.layout import Limits
+from twotrees.bundle.member import Member
 from twotrees.bundle.seal import write_tar
 from twotrees.bundle.trust import Trust
 from twotrees.bundle.verify import verify
-from twotrees.errors import UsageError
+from twotrees.errors import BundleBroken, UsageError
 
 
 def trusted(source: Path, bench: Bench, **demands: Any) -> bool:
@@ -140,6 +143,12 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
     "three arms": {"arms": ("before", "after", "next")},
     "arms that alternate": {"protocol": "interleaved"},
     "lockstep": {"protocol": "lockstep", "steps": 16, "repeats": 2},
+    "lockstep rounds that were tried again": {
+        "protocol": "lockstep",
+        "steps": 16,
+        "repeats": 2,
+        "incidents": [Incident(4), Incident(5, "interrupted", "killed")],
+    },
     "another backend": {"backend": "mjwarp"},
     "no parity runs": {"parity": False},
     "a replication": {"replicates": "0" * 64},
@@ -212,7 +221,15 @@ def test_verifying_leaves_the_bundle_and_the_temporary_folder_as_they_were(
     assert list(scratch.iterdir()) == []
 
 
+def test_runs_of_a_profiler_without_raw_samples_are_accepted_and_told(bench: Bench) -> None:
+    bundle = make_bundle(bench.folder / "other", KEY, change_result=lambda record: record["result"].pop("twotrees"))
+    verdict = verify(bundle, Trust(bench.allowed))
+    assert verdict.word == "trusted", verdict.line
+    assert "its profiler gave no raw samples: summaries could not be recomputed" in verdict.notes
+
+
 LIMITS: dict[str, tuple[Limits, str]] = {
+    "entries of one folder": (Limits(files=5), "more than 5 "),
     "files": (Limits(files=20), "more than 20 "),
     "bytes in all": (Limits(total_bytes=10_000), "more than 10000 bytes in all"),
     "bytes of a tag file": (Limits(tag_bytes=100), "more than such a file may have"),
@@ -237,15 +254,51 @@ def test_every_limit_holds_in_every_container(what: str, container: str, bench: 
     assert reason in verdict.line
 
 
-def test_a_zip_on_standard_input_has_its_limit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = info_zip(bench.bundle, bench.folder / "a.zip")
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """Puts bytes on this process's standard input."""
 
     class Stdin:
-        buffer = archive.open("rb")
+        buffer = io.BytesIO()
 
     monkeypatch.setattr(sys, "stdin", Stdin)
-    verdict = verify("-", Trust(bench.allowed), Limits(archive_bytes=1000))
-    assert "a zip of more than 1000 bytes" in verdict.line
+
+    def give(data: bytes) -> None:
+        Stdin.buffer = io.BytesIO(data)
+
+    return give
+
+
+def test_a_zip_on_standard_input_has_its_limit(bench: Bench, given: Callable[[bytes], None]) -> None:
+    archive = info_zip(bench.bundle, bench.folder / "a.zip").read_bytes()
+    given(archive)
+    verdict = verify("-", Trust(bench.allowed), Limits(archive_bytes=len(archive) - 3))
+    assert f"a zip of more than {len(archive) - 3} bytes" in verdict.line
+    given(archive)
+    assert verify("-", Trust(bench.allowed), Limits(archive_bytes=len(archive))).word == "trusted"
+
+
+def test_a_compressed_stream_on_standard_input_is_named(bench: Bench, given: Callable[[bytes], None]) -> None:
+    given(gzip.compress(b"x"))
+    assert "a gzip stream, not a bundle" in verify("-", Trust(bench.allowed)).line
+
+
+def test_a_zip_of_too_many_members_is_refused_before_its_table_is_read(bench: Bench) -> None:
+    archive = info_zip(bench.bundle, bench.folder / "a.zip")
+    assert "more than 20 files, and a folder for each" in verify(archive, Trust(bench.allowed), Limits(files=20)).line
+
+
+@pytest.mark.parametrize(("size", "content"), [(3, b"ab"), (3, b"abcd")])
+def test_a_file_of_another_size_than_its_container_says_is_refused(size: int, content: bytes) -> None:
+    with pytest.raises(BundleBroken, match="changed while it was read"):
+        read._hash(Member("top", "data/a", size, iter([content])), None)
+
+
+def test_a_member_that_is_passed_over_ends_the_reading_of_a_tar(bench: Bench) -> None:
+    archive = own_tar(bench.bundle, bench.folder / "a.tar")
+    with archive.open("rb") as stream, pytest.raises(BundleBroken, match="was not read to its end"):
+        for _ in tar.members(stream, "a.tar", Limits(), b""):
+            pass
 
 
 def test_a_folder_that_may_not_be_read_is_told(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""`tools/verify_bundle.py`, the one file that a reviewer reads: the package's verdicts, with the standard library alone."""
+"""`tools/verify_bundle.py`, the one file that a reviewer reads, gives the verdicts of the package."""
 
 from __future__ import annotations
 
@@ -106,6 +106,11 @@ def test_it_takes_every_kind_of_key(kind: str, bench: Bench, check: Callable[...
 CAMPAIGNS: dict[str, dict[str, object]] = {
     "three arms": {"arms": ("before", "after", "next")},
     "lockstep": {"protocol": "lockstep", "steps": 16},
+    "lockstep rounds tried again": {
+        "protocol": "lockstep",
+        "steps": 16,
+        "incidents": [Incident(4), Incident(5, "interrupted", "killed")],
+    },
     "failures and a resume": {"incidents": [Incident(3), Incident(4, "interrupted", "killed"), Incident(4, "timeout")]},
     "labels and an original": {"labels": ["Läufe mit Abweichung"], "replicates": "0" * 64},
 }

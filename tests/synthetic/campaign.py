@@ -6,10 +6,11 @@ audits, compares and reports can be tested in milliseconds. Equal arguments give
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -326,24 +327,36 @@ def write_runs(
     journal = Journal(data / "journal.jsonl")
     journal.append(clock(recipe, 0.5), "plan", sha256=digest.sha256_file(data / "plan.json"))
     attempt, second = 0, 1.0
-    for planned in plan["matrix"]:
-        incidents = [incident for incident in recipe.incidents if incident.run == planned["run"]]
-        for incident in [*incidents, None]:
-            attempt += 1
-            record = record_of(recipe, planned, attempt, second, incident)
-            if incident is None:
-                change_result(record)
-            journal.append(clock(recipe, second), "start", attempt=attempt, run=planned["run"])
-            path = data / "runs" / f"{attempt:04d}.json"
-            write(path, record)
-            (data / "logs" / f"{attempt:04d}.out").write_text('{"backend":"synthetic"}\n' if incident is None else "")
-            (data / "logs" / f"{attempt:04d}.err").write_text("" if incident is None else f"{incident.reason}\n")
-            facts = {"status": record["status"], "file": f"runs/{path.name}", "sha256": digest.sha256_file(path)}
-            journal.append(clock(recipe, second + 9.5), "end", attempt=attempt, run=planned["run"], **facts)
-            second += 10.0
-            if incident is not None and incident.status == "interrupted":
-                journal.append(clock(recipe, second), "resume")
+    for planned, incident in attempts_of(plan, recipe):
+        attempt += 1
+        record = record_of(recipe, planned, attempt, second, incident)
+        if incident is None:
+            change_result(record)
+        journal.append(clock(recipe, second), "start", attempt=attempt, run=planned["run"])
+        path = data / "runs" / f"{attempt:04d}.json"
+        write(path, record)
+        (data / "logs" / f"{attempt:04d}.out").write_text('{"backend":"synthetic"}\n' if incident is None else "")
+        (data / "logs" / f"{attempt:04d}.err").write_text("" if incident is None else f"{incident.reason}\n")
+        facts = {"status": record["status"], "file": f"runs/{path.name}", "sha256": digest.sha256_file(path)}
+        journal.append(clock(recipe, second + 9.5), "end", attempt=attempt, run=planned["run"], **facts)
+        second += 10.0
+        if incident is not None and incident.status == "interrupted":
+            journal.append(clock(recipe, second), "resume")
     journal.append(clock(recipe, second), "close", runs=attempt)
+
+
+def attempts_of(plan: Mapping[str, Any], recipe: Recipe) -> Iterator[tuple[dict[str, Any], Incident | None]]:
+    """The attempts in order; a lockstep round in which a worker fails is tried again with all its workers."""
+
+    def together(planned: Mapping[str, Any]) -> tuple[str, int]:
+        return ("round", planned["repeat"]) if planned["mode"] == "lockstep" else ("run", planned["run"])
+
+    for _, group in itertools.groupby(plan["matrix"], key=together):
+        runs = list(group)
+        for incident in recipe.incidents:
+            if incident.run in [run["run"] for run in runs]:
+                yield from ((run, incident if run["run"] == incident.run else None) for run in runs)
+        yield from ((run, None) for run in runs)
 
 
 def record_of(

@@ -117,6 +117,11 @@ several(
             "missing",
             lambda b: ((b.bundle / "data/pins/CHECKSUMS").unlink(), reseal(b.bundle, KEY))[1],
         ),
+        "a parity with a line that is neither": (
+            "data/parity.json: terms[0].ok",
+            "true or false is expected",
+            payload("data/parity.json", put("terms", 0, "ok", to=1)),
+        ),
         "a parity that holds though a line does not": (
             "data/parity.json: ok",
             "the sum of its lines",
@@ -251,6 +256,11 @@ several(
             "data/runs/0001.json: argv",
             "the plan says",
             planned(put("seeds", "action", to=1)),
+        ),
+        "a plan with statistics that no aggregator can use": (
+            "data/aggregate.json",
+            "cannot be recomputed from the runs: ",
+            planned(put("statistics", "confidence", to="high")),
         ),
         "a plan in another order": ("data/runs/0003.json: arm", "the plan says", planned(swapped)),
         "a plan with a run more": ("data/plan.json", "never tried", planned(another_repeat)),

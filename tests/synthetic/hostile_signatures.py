@@ -11,6 +11,7 @@ from synthetic.corpus import CASES, KEY, PRINCIPAL, SECOND_KEY, UNKNOWN, USAGE, 
 from synthetic.forge import (
     TestKey,
     armored,
+    ecdsa_key,
     hardware_key,
     mpint,
     reseal,
@@ -333,6 +334,7 @@ CERTIFICATE = string("ssh-ed25519-cert-v01@openssh.com") + string(b"\1" * 32)
 SHORT_RSA = rsa_key(2048)
 SHA1_RSA = rsa_key(3072, "ssh-rsa")
 TOKEN = hardware_key("ed25519")
+ECDSA = ecdsa_key()
 OFF_CURVE = string("ecdsa-sha2-nistp256") + string("nistp256") + string(b"\4" + b"\1" * 64)
 COMPRESSED = string("ecdsa-sha2-nistp256") + string("nistp256") + string(b"\2" + b"\1" * 32)
 OTHER_CURVE = string("ecdsa-sha2-nistp256") + string("nistp384") + string(b"\4" + b"\1" * 64)
@@ -365,6 +367,16 @@ for what, words, fake in (
 ):
     blob_case(what, words, lambda b, fake=fake: (claimed(KEY, fake), signature_blob(claimed(KEY, fake), b.message())))
 blob_case(
+    "bytes behind the numbers of an ECDSA signature",
+    "too many",
+    lambda b: (ECDSA, signature_blob(TestKey(ECDSA.blob, lambda d: longer_numbers(ECDSA.sign(d))), b.message())),
+)
+blob_case(
+    "a number of an ECDSA signature with leading zeros",
+    "shortest form",
+    lambda b: (ECDSA, signature_blob(TestKey(ECDSA.blob, lambda d: padded_numbers(ECDSA.sign(d))), b.message())),
+)
+blob_case(
     "a hardware key without its counter",
     "cut short",
     lambda b: (TOKEN, signature_blob(TestKey(TOKEN.blob, lambda data: TOKEN.sign(data)[:-5]), b.message())),
@@ -382,6 +394,25 @@ blob_case(
         signature_blob(TestKey(KEY.blob, lambda d: string("rsa-sha2-512") + KEY.sign(d)[15:]), b.message()),
     ),
 )
+
+
+def numbers_of(blob: bytes) -> tuple[bytes, bytes]:
+    """An ECDSA signature blob, parted into its algorithm and its two numbers."""
+    name = len(string("ecdsa-sha2-nistp256"))
+    return blob[:name], blob[name + 4 :]
+
+
+def longer_numbers(blob: bytes) -> bytes:
+    """The same signature with a third number of no bytes."""
+    head, numbers = numbers_of(blob)
+    return head + string(numbers + string(b""))
+
+
+def padded_numbers(blob: bytes) -> bytes:
+    """The same signature with its first number in a longer spelling."""
+    head, numbers = numbers_of(blob)
+    size = int.from_bytes(numbers[:4], "big")
+    return head + string(string(b"\0\0" + numbers[4 : 4 + size]) + numbers[4 + size :])
 
 
 def longer_inner(bench: Bench) -> bytes:

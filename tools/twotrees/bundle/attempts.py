@@ -121,7 +121,7 @@ def _check_order(plan: Plan, story: Story) -> None:
 def _begin_round_again(run: int, tried: dict[int, str], good: set[int]) -> None:
     """Lockstep workers count only together: where one of a round failed, all of them are tried again."""
     if run in tried and any(status != "ok" for status in tried.values()):
-        good -= tried.keys()
+        good.difference_update(tried)
         tried.clear()
 
 

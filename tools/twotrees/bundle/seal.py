@@ -173,8 +173,11 @@ def write_tar(bundle: Path, out: BinaryIO) -> None:
         size = path.stat().st_size
         out.write(header(f"{bundle.name}/{name}", size))
         with path.open("rb") as stream:
-            shutil.copyfileobj(stream, out, digest.CHUNK_BYTES)
-            if stream.tell() != size:
+            left = size
+            while left and (piece := stream.read(min(left, digest.CHUNK_BYTES))):
+                out.write(piece)
+                left -= len(piece)
+            if left or stream.read(1):
                 raise UsageError("it changed while it was read", file=path)
         out.write(padding(size))
         written += 512 + size + len(padding(size))
