@@ -341,7 +341,7 @@ def resolved(group: Sequence[Needs], scratch: Path) -> str:
         if "unsatisfiable" not in why:
             raise RunFailed(why, file="uv pip compile", key="study.build", mend="mend it and start again")
         clashing = [of(one, met) for one in group for met in one.requirements if mentions(why, met.name)]
-        raise not_together("; ".join([*dict.fromkeys(clashing), why]))
+        raise not_together("; ".join([*dict.fromkeys(clashing), why.rstrip(".")]))
     return "lock.txt"
 
 
