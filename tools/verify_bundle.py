@@ -30,9 +30,8 @@ LINE = r'(?:"([^"]*)"|([^\s"]+))\s+((?i:cert-authority|(?:namespaces|valid-\w+)=
 SPACE, FILES, TOTAL, CHUNK = "twotrees-bundle-v1", 20_000, 64 << 30, 1 << 20
 KEPT = ((".json", 16 << 20), (".jsonl", 64 << 20), (".yaml", 16 << 20), ("CHECKSUMS", 16 << 20), (".sshsig", 64 << 10))
 TIMED, MODES = ("update_state_ms", "env_step_total_ms", "reset_done_ms"), ("parity", "phase", "terms", "lockstep")
-THROUGH_LIBM = ("ratio", "ratio_low", "ratio_high", "p", "p_holm", "order_allowance")  # the C library's last digits
+THROUGH_LIBM = ("ratio", "ratio_low", "ratio_high", "t_low", "t_high", "p", "p_holm", "order_allowance")  # the C library's
 Broken, Usage = type("Broken", (Exception,), {}), type("Usage", (Exception,), {})  # whose fault: bundle, auditor
-
 def need(good, where, what, kind=Broken):  # refuses unless *good*; a hostile name is escaped before it is printed
     if not good:
         raise kind(f"{where if where.isascii() and where.isprintable() else ascii(where)}: {what}")
@@ -56,7 +55,6 @@ def strict_json(data, where):  # JSON that every reader reads alike; a lone surr
         raise Broken(f"{where}: not JSON that every reader reads alike, perhaps a duplicate key: {fault}") from None
 def canonical(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)  # RFC 8785 for data without fractions
-
 def folder(root):  # (name, size, pieces) of everything in a folder; no link is followed
     for path in sorted(root.rglob("*")):
         name, facts = path.relative_to(root).as_posix(), path.lstat()
@@ -171,7 +169,8 @@ def check_plan(plan, root):  # the plan is whole and of one mind with itself
     need(all(map(HEX.fullmatch, digests)) and all(map(WORD.fullmatch, words)), PLAN, "a name or a digest that is none")
     naturals = [*plan["seeds"].values(), plan["scale"]["warmup"], *(plan["scale"][key] - 1 for key in ("num_envs", "measure"))]
     need(all(type(one) is int and one >= 0 for one in naturals), PLAN, "a seed or size that is no natural number")
-    typed = type(plan["labels"]) is list and all(type(one) is str for one in plan["labels"]) and plan["statistics"].keys()
+    told = plan.get("environment") != "per-arm" or any(label.startswith("environments differ") for label in plan["labels"])
+    typed = told and type(plan["labels"]) is list and all(type(one) is str for one in plan["labels"]) and plan["statistics"].keys()
     good = typed and plan["schema"] == "twotrees-plan-v1" and plan["replicates"] != root and moment(plan["created"])
     need(good and 1 < len(arms) == len({*arms}), PLAN, "not a plan, or not of two arms")
     for place, run in enumerate(plan["matrix"], start=1):
@@ -242,8 +241,9 @@ def check_runs(files, load, plan, story, begun):  # each attempt against plan an
         need(not ok or (record["exit"], record["signal"]) == (0, None), path, "ok, but it did not end well")
         times = [begun, *(moment(record[when]) for when in ("start", "end") if ok or record["start"] is not None)]
         need(times == sorted(times) and all(map(str.isprintable, record["env"].values())), path, "before it began, or unprintable")
-        environments |= {record["environment"][when] for when in ("before", "after")} - (set() if ok else {None})
-        need(len(environments) < 2 and all(map(HEX.fullmatch, environments)), path, "other packages: it cannot be compared")
+        told, shared = {record["environment"][when] for when in ("before", "after")} - (set() if ok else {None}), "shared"
+        environments |= {(arm if plan.get("environment") == "per-arm" else shared, HEX.fullmatch(value)[0]) for value in told}
+        need(len(environments) == len(dict(environments)), path, "other packages: it cannot be compared")
         right = {"num_envs": scale["num_envs"], "action_seed": seeds["action"], "env_seed": seeds["env"], "backend": plan["backend"]}
         right |= {key: scale[key] for key in ("warmup", "measure") if mode in ("phase", "terms")}
         right |= {"measure": plan["protocol"].get("parity_steps", record["result"]["measure"])} if ok and mode == "parity" else {}

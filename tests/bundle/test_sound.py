@@ -150,6 +150,7 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
         "incidents": [Incident(4), Incident(5, "interrupted", "killed")],
     },
     "another backend": {"backend": "mjwarp"},
+    "an environment for each arm": {"per_arm": True},
     "no parity runs": {"parity": False},
     "a replication": {"replicates": "0" * 64},
 }

@@ -104,6 +104,7 @@ def test_it_takes_every_kind_of_key(kind: str, bench: Bench, check: Callable[...
 
 
 CAMPAIGNS: dict[str, dict[str, object]] = {
+    "an environment for each arm": {"per_arm": True},
     "three arms": {"arms": ("before", "after", "next")},
     "lockstep": {"protocol": "lockstep", "steps": 16},
     "lockstep rounds tried again": {

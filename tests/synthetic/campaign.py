@@ -21,6 +21,7 @@ import numpy as np
 from twotrees import digest, strict_json
 
 AGGREGATOR = Path(__file__).parents[2] / "tools" / "aggregate_update_state.py"
+LABEL_PER_ARM = "environments differ: each arm was measured in one of its own"
 STARTED = datetime(2026, 8, 26, 12, 0, 0, tzinfo=UTC)
 
 # Milliseconds of a step in the baseline arm, and how much of it a full speed-up leaves. The refreshes lie inside
@@ -90,6 +91,11 @@ class Recipe:
     parity: bool
     started: datetime
     environment: str
+    per_arm: bool
+
+    def environment_of(self, arm: str) -> str:
+        """The digest of what is installed where *arm* is measured."""
+        return digest.sha256_json([self.environment, arm]) if self.per_arm else self.environment
 
     @property
     def timing_mode(self) -> str:
@@ -116,6 +122,7 @@ def write_campaign(
     parity: bool = True,
     started: datetime = STARTED,
     environment: str = "the pinned environment",
+    per_arm: bool = False,
     change_result: Callable[[dict[str, Any]], None] | None = None,
 ) -> Path:
     """Writes a whole campaign.
@@ -140,6 +147,7 @@ def write_campaign(
         parity: Whether there are parity runs and a `parity.json`.
         started: When it began; all other times follow from it.
         environment: What the digest of installed distributions is made of.
+        per_arm: Whether each arm was measured in an environment of its own, as the plan and a label then say.
         change_result: Called with every good run record before it is written: a way to plant a fault that the journal
             and the aggregate then take for real.
 
@@ -149,7 +157,8 @@ def write_campaign(
     recipe = Recipe(
         backend, tuple(arms), repeats, steps, seed, num_envs, study, protocol,
         {arm: float(place > 0) for place, arm in enumerate(arms)} | dict(speedups or {}),
-        noise, tuple(labels), replicates, tuple(incidents), parity, started, digest.sha256_json(environment),
+        noise, (*labels, *([LABEL_PER_ARM] if per_arm else ())), replicates, tuple(incidents), parity, started, digest.sha256_json(environment),
+        per_arm,
     )  # fmt: skip
     data = folder / "data"
     for name in ("runs", "logs", "pins", "host", "trees", "config"):
@@ -274,6 +283,7 @@ def plan_of(recipe: Recipe) -> dict[str, Any]:
         "title": "a synthetic study",
         "backend": recipe.backend,
         "device": "cpu",
+        "environment": "per-arm" if recipe.per_arm else "toolkit",
         "protocol": {
             "name": recipe.protocol,
             "order": order,
@@ -387,7 +397,10 @@ def record_of(
         "status": "ok" if incident is None else incident.status,
         "reason": "" if incident is None else incident.reason,
         "rusage": {"user_s": 8.0, "sys_s": 0.5, "max_rss_kib": 262144} if known else {},
-        "environment": {"before": recipe.environment, "after": recipe.environment if known else None},
+        "environment": {
+            "before": recipe.environment_of(arm),
+            "after": recipe.environment_of(arm) if known else None,
+        },
         "result": result_of(recipe, planned) if incident is None else None,
     }
 

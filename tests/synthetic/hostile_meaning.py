@@ -354,3 +354,19 @@ def arms_in_two_environments(bench: Bench) -> None:
     rechain(bench.bundle)
     reaggregate(bench.bundle)
     reseal(bench.bundle, KEY)
+
+
+@case("an environment for each arm that no label tells", "data/plan.json: labels", "no label says")
+def environments_untold(bench: Bench) -> None:
+    edit_json(bench.bundle / "data" / "plan.json", put("environment", to="per-arm"))
+    arms_in_two_environments(bench)
+
+
+@case("an environment for each arm that changes within an arm", "data/runs/0008.json", "cannot be compared")
+def environment_within_an_arm(bench: Bench) -> None:
+    label = "environments differ: each arm was measured in one of its own"
+    edit_json(bench.bundle / "data" / "plan.json", lambda plan: plan.update(environment="per-arm", labels=[label]))
+    edit_json(bench.run(8), put("environment", to={"before": "2" * 64, "after": "2" * 64}))
+    rechain(bench.bundle)
+    reaggregate(bench.bundle)
+    reseal(bench.bundle, KEY)

@@ -42,7 +42,8 @@ class Facts:
     """What the run files tell together.
 
     Attributes:
-        environment: The one digest of installed distributions, and the file that told it first.
+        environments: For all arms, or for each arm that has an environment of its own, the digest of installed
+            distributions, and the file that told it first.
         imported: For each arm, path inside the tree to (sha256, blob).
         config: For each arm whose subject tells its composed configuration, its digest.
         without_samples: Runs whose profiler gave no raw samples.
@@ -50,7 +51,7 @@ class Facts:
         missing: Planned runs of which there is no good attempt.
     """
 
-    environment: tuple[str, str] | None = None
+    environments: dict[str, tuple[str, str]] = field(default_factory=dict)
     imported: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     config: dict[str, str] = field(default_factory=dict)
     without_samples: list[str] = field(default_factory=list)
@@ -71,7 +72,7 @@ def check_attempts(contents: Contents, plan: Plan, story: Story) -> Facts:
         path = layout.run_path(attempt)
         record = Node(contents.json(path), path)
         _check_record(record, attempt, plan.matrix[run - 1], plan, story)
-        _check_environment(record, facts)
+        _check_environment(record, plan, facts)
         if story.statuses[attempt] == "ok":
             _check_result(record["result"], plan.matrix[run - 1], plan, facts)
     if facts.with_samples and facts.without_samples:
@@ -165,17 +166,20 @@ def _check_argv(argv: Node, planned: Planned, plan: Plan) -> None:
         argv.refuse("probes in a run that is not of mode terms")
 
 
-def _check_environment(record: Node, facts: Facts) -> None:
-    """One digest of installed distributions, before and after every run; an attempt that was cut off may lack it."""
+def _check_environment(record: Node, plan: Plan, facts: Facts) -> None:
+    """One digest of installed distributions, before and after every run; an attempt that was cut off may lack it.
+
+    Only where the plan says, and every reader is told, that each arm has an environment of its own is it one by arm.
+    """
+    group = record["arm"].text() if plan.per_arm else ""
     for when in ("before", "after"):
         found = record["environment"][when]
         if found.value is None and record["status"].value != "ok":
             continue
         value = found.text(HEX_64)
-        if facts.environment is None:
-            facts.environment = value, record.file
-        elif facts.environment[0] != value:
-            found.refuse(f"other installed packages than in {facts.environment[1]}: the runs cannot be compared")
+        known, told_by = facts.environments.setdefault(group, (value, record.file))
+        if known != value:
+            found.refuse(f"other installed packages than in {told_by}: the runs cannot be compared")
 
 
 def _check_result(result: Node, planned: Planned, plan: Plan, facts: Facts) -> None:

@@ -15,6 +15,8 @@ from twotrees.bundle.read import Contents
 from twotrees.bundle.shape import HEX_64, OBJECT_ID, WORD, Node
 
 SCHEMA = "twotrees-plan-v1"
+PER_ARM = "per-arm"
+LABEL_PER_ARM = "environments differ"
 MODES = ("parity", "phase", "terms", "lockstep")
 
 
@@ -47,6 +49,12 @@ class Plan:
     created: datetime
     labels: tuple[str, ...]
     excluded: dict[int, str]
+
+    @property
+    def per_arm(self) -> bool:
+        """Whether each arm was measured in an environment of its own."""
+        kind = self.node.get("environment")
+        return kind is not None and kind.value == PER_ARM
 
     @property
     def data(self) -> dict[str, Any]:
@@ -112,14 +120,11 @@ def read_plan(contents: Contents, root: str) -> Plan:
     if len(arms) < 2:
         node["arms"].refuse("at least two arms are compared")
     matrix = _matrix(node, arms)
-    return Plan(
-        node,
-        arms,
-        matrix,
-        node["created"].moment(),
-        tuple(label.text() for label in node["labels"].items()),
-        _exclusions(node, len(matrix)),
-    )
+    labels = tuple(label.text() for label in node["labels"].items())
+    plan = Plan(node, arms, matrix, node["created"].moment(), labels, _exclusions(node, len(matrix)))
+    if plan.per_arm and not any(label.startswith(LABEL_PER_ARM) for label in labels):
+        node["labels"].refuse(f"each arm has an environment of its own, and no label says `{LABEL_PER_ARM}`")
+    return plan
 
 
 def _matrix(node: Node, arms: dict[str, tuple[str, str]]) -> tuple[Planned, ...]:
