@@ -25,7 +25,7 @@ REFUSED = [
     ("protocol.detla=0.1", ["there is no key 'protocol.detla'", "did you mean protocol.delta?"]),
     ("protocl.delta=0.1", ["there is no key 'protocl.delta'", "did you mean protocol.delta?"]),
     ("foo=1", ["there is no key 'foo'", "use one of: backend, protocol"]),
-    ("+foo=1", ["conf: foo: unknown key under the top", "use one of: backend, protocol"]),
+    ("+foo=1", ["conf: foo: unknown key under the top", "use one of: study, backend"]),
     ("++protocol.detla=1", ["protocol.detla: unknown key under protocol", "did you mean delta?"]),
     ("+study.trees.before.ulr=x", ["study.trees.before.ulr: unknown key", "did you mean url?"]),
     ("study.options.mujoco.chunk=1", ["there is no key", "to add it, write +study.options.mujoco.chunk=1"]),

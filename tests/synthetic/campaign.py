@@ -157,8 +157,8 @@ def write_campaign(
     recipe = Recipe(
         backend, tuple(arms), repeats, steps, seed, num_envs, study, protocol,
         {arm: float(place > 0) for place, arm in enumerate(arms)} | dict(speedups or {}),
-        noise, (*labels, *([LABEL_PER_ARM] if per_arm else ())), replicates, tuple(incidents), parity, started, digest.sha256_json(environment),
-        per_arm,
+        noise, (*labels, *([LABEL_PER_ARM] if per_arm else ())), replicates, tuple(incidents), parity, started,
+        digest.sha256_json(environment), per_arm,
     )  # fmt: skip
     data = folder / "data"
     for name in ("runs", "logs", "pins", "host", "trees", "config"):

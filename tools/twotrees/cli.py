@@ -313,7 +313,9 @@ def audit(args: argparse.Namespace, console: Console) -> int:
         "sarif": audit_room.to_sarif,
         "annotations": audit_room.to_annotations,
     }
-    results = audit_verb.results(args.what)
+    # What a program reads from standard output is the audit alone.
+    aside = Console(stderr=True, highlight=False, soft_wrap=True)
+    results = audit_verb.results(args.what, (console if args.format == "terminal" else aside).print)
     for result in results:
         if args.format == "terminal":
             audit_room.to_terminal(result, console)

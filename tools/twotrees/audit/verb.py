@@ -6,8 +6,7 @@ claims held against it.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,10 +57,14 @@ def asked(words: Sequence[str]) -> Asked:
     return Asked(tuple(bundles), tuple(posts), tuple(claims))
 
 
-def results(words: Sequence[str]) -> list[AuditResult]:
+def results(words: Sequence[str], say: Callable[[str], None]) -> list[AuditResult]:
     """Audits all that was asked for: texts by themselves, and each of their claims against each bundle.
 
     A bundle alone is held against its study's own claims file, where there is one.
+
+    Args:
+        words: What was asked about.
+        say: Told, in one line, of each bundle whose numbers were recomputed.
 
     Raises:
         UsageError: nothing to be read.
@@ -73,6 +76,7 @@ def results(words: Sequence[str]) -> list[AuditResult]:
     claim_sets += [read_claims(path) for path in what.claims]
     for bundle in what.bundles:
         recomputed(bundle)
+        say(f"{bundle.name}: intact; every number recomputed from its runs, by the pinned file and by the package")
         plan = strict_json.read(bundle / "data" / "plan.json", error=BundleBroken)
         for claims in claim_sets or own_claims(plan["study"]):
             found.append(
@@ -109,5 +113,3 @@ def recomputed(bundle: Path) -> None:
     claimed = strict_json.read(bundle / "data" / "aggregate.json", error=BundleBroken)
     for difference in differences(claimed, aggregate(bundle / "data", summation=claimed["twotrees"]["summation"])):
         raise BundleBroken(f"the package computes another number: {difference}", file=bundle.name, key="aggregate.json")
-    told = "intact; every number recomputed from its runs, by the pinned file and by the package"
-    print(f"{bundle.name}: {told}", file=sys.stderr)
