@@ -98,6 +98,11 @@ def test_host_user_and_home_appear_nowhere_unless_asked_for(busy_box: Any) -> No
     assert named["variables"]["set"]["PYTHONPATH"] == environ["PYTHONPATH"]
 
 
+def test_what_the_kernel_hands_to_init_is_not_recorded(busy_box: Any) -> None:
+    busy_box.files({"/proc/cmdline": "quiet mitigations=off -- --token=secret\n"})
+    assert fingerprint_of(busy_box.sources())["facets"]["kernel"]["command_line"] == "quiet mitigations=off"
+
+
 def test_pseudonyms_agree_on_one_machine_and_cannot_be_confirmed_from_another(busy_box: Any) -> None:
     first = fingerprint_of(busy_box.sources())["facets"]["identity"]
     assert fingerprint_of(busy_box.sources())["facets"]["identity"] == first

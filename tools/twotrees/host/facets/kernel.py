@@ -18,10 +18,16 @@ def collect(sources: Sources) -> Facts:
         "distribution": distribution(sources),
         "release": sources.text("/proc/sys/kernel/osrelease") if linux else sources.sysctl_value("kern.osrelease"),
         "version": sources.text("/proc/sys/kernel/version") if linux else sources.sysctl_value("kern.version"),
-        "command_line": sources.text("/proc/cmdline") if linux else sources.sysctl_value("kern.bootargs"),
+        "command_line": command_line(sources) if linux else sources.sysctl_value("kern.bootargs"),
         "isolated_cpus": isolated(sources),
         "libc": " ".join(platform.libc_ver()).strip() or Unknown(f"{sources.system} has no glibc that names itself"),
     }
+
+
+def command_line(sources: Sources) -> str | Unknown:
+    """What the kernel was started with. What follows `--` is for init alone, and may be a secret: it is left out."""
+    text = sources.text("/proc/cmdline")
+    return text if isinstance(text, Unknown) else f"{text} ".partition(" -- ")[0].strip()
 
 
 def distribution(sources: Sources) -> str | Unknown:
